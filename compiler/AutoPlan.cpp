@@ -80,7 +80,7 @@ private:
   int tryHandPlans();
   StepForecast corrected(StepForecast its) const;
   StepForecast corrected(const StepPlan &plan) const;
-  StepForecast leastForecast(const StepPlan &plan) const;
+  StepForecast minForecast(const StepPlan &plan) const;
   void explain();
   bool isBetter(const PlanReport &a, const PlanReport &b) const;
   std::string describePersistent() const;
@@ -106,7 +106,7 @@ StepForecast PlanChooser::corrected(const StepPlan &plan) const {
 }
 
 /// The forecast, or the corrected one where that is less: either may be right.
-StepForecast PlanChooser::leastForecast(const StepPlan &plan) const {
+StepForecast PlanChooser::minForecast(const StepPlan &plan) const {
   const StepForecast its = forecast(graph(), plan);
   const StepForecast other = best ? corrected(plan) : its;
   return {std::min(its.seconds, other.seconds),
@@ -225,20 +225,20 @@ int PlanChooser::tryHandPlans() {
   std::vector<std::pair<StepForecast, StepPlan>> sorted;
   for (const auto &[name, plan] : plans)
     if (std::find(compiled.begin(), compiled.end(), plan) == compiled.end())
-      sorted.emplace_back(leastForecast(plan), plan);
+      sorted.emplace_back(minForecast(plan), plan);
   const bool anyFits = chosen.choice.fits;
   std::sort(sorted.begin(), sorted.end(), [&](const auto &a, const auto &b) {
     return anyFits ? a.first.seconds < b.first.seconds
                    : a.first.bytes < b.first.bytes;
   });
   constexpr double clearly = 0.99;
-  constexpr int most = 4;
+  constexpr int max = 4;
   int tried = 0;
   for (const auto &[its, plan] : sorted) {
     const bool isWorthIt =
         !chosen.choice.fits ||
         (its.bytes <= budget && its.seconds < clearly * best->time.seconds);
-    if (tried == most || !isWorthIt)
+    if (tried == max || !isWorthIt)
       continue;
     ++tried;
     if (int result = compilePlan(plan))
@@ -299,8 +299,8 @@ void PlanChooser::finish(std::vector<GroupsForecast> forecasts,
             [&](const GroupsForecast &a, const GroupsForecast &b) {
               return rankOf(a) < rankOf(b);
             });
-  constexpr size_t most = 5;
-  forecasts.resize(std::min(forecasts.size(), most));
+  constexpr size_t max = 5;
+  forecasts.resize(std::min(forecasts.size(), max));
   std::for_each(forecasts.begin(), forecasts.end(), addGroups);
   for (const auto &[name, plan] : space.handPlans(budget))
     if (plan != bestPlan)

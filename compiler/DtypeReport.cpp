@@ -58,6 +58,7 @@ private:
   void visitBlock(Block &block, StringRef parent, unsigned depth);
   void visitModule(fsdp::ModuleOp call, StringRef parent, unsigned depth);
   std::string describeParameters(Block &block);
+  bool isParameter(Value value);
   std::string describeReasons(fsdp::GroupOp group, bool castsInputs,
                               bool castsOutputs);
 
@@ -104,6 +105,18 @@ static std::string arrow(Value from, Value to) {
   return dtypeOf(from) + " -> " + dtypeOf(to);
 }
 
+/// Whether a module gets a parameter as an input, because others use it, too.
+bool DtypeReport::isParameter(Value value) {
+  while (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto module = dyn_cast<fsdp::ModuleOp>(argument.getOwner()->getParentOp());
+    if (!module)
+      return false;
+    value = module.getInputs()[argument.getArgNumber()];
+  }
+  auto read = value.getDefiningOp<fsdp::ReadOp>();
+  return read && symbols.lookup<fsdp::ParameterOp>(read.getSymbol());
+}
+
 /// Of what a module reads by itself, and of conversions that its author wrote.
 std::string DtypeReport::describeParameters(Block &block) {
   SmallVector<std::string> dtypes;
@@ -139,7 +152,12 @@ void DtypeReport::visitModule(fsdp::ModuleOp call, StringRef parent,
                               unsigned depth) {
   SmallVector<std::string> inputs, outputs;
   bool castsInputs = false, castsOutputs = false;
+  SmallVector<std::string> shared;
   for (Value input : call.getInputs()) {
+    if (isParameter(input)) {
+      shared.push_back(dtypeOf(input) + " (shared)");
+      continue;
+    }
     fsdp::CastOp cast = inputCast(input, call.getLoc());
     castsInputs |= static_cast<bool>(cast);
     inputs.push_back(cast ? arrow(cast.getValue(), input) : dtypeOf(input));
@@ -155,9 +173,11 @@ void DtypeReport::visitModule(fsdp::ModuleOp call, StringRef parent,
   if (!parent.empty() && name.starts_with(parent))
     name = name.drop_front(parent.size()).ltrim('.');
   Block &body = call.getBody().front();
+  if (std::string own = describeParameters(body); !own.empty())
+    shared.insert(shared.begin(), own);
   lines.push_back({call.getPath().str(), call.getType().str(), name.str(),
                    depth, static_cast<bool>(group), listOf(inputs),
-                   describeParameters(body), listOf(outputs),
+                   listOf(shared), listOf(outputs),
                    describeReasons(group, castsInputs, castsOutputs)});
   visitBlock(body, call.getPath(), depth + 1);
 }

@@ -8,6 +8,7 @@
 
 #include "compiler/Pt2/SymbolBindings.h"
 #include "compiler/Translation/TranslateExportedProgram.h"
+#include "dialects/Fsdp/Fsdp.h"
 #include "passes/Passes.h"
 
 #include "mlir/IR/Remarks.h"
@@ -95,6 +96,43 @@ std::optional<pt2::ExportedModel> readExport(const std::string &path,
   return std::move(*model);
 }
 
+/// The IR in a file, or nothing after an error. What is compiled is of the
+/// import phase.
+static OwningOpRef<ModuleOp> readIr(const std::string &path, bool isCompiled,
+                                    MLIRContext &context,
+                                    DiagnosticPrinter &diagnostics) {
+  std::string problem;
+  OwningOpRef<ModuleOp> module;
+  {
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+        return;
+      if (!problem.empty())
+        return;
+      llvm::raw_string_ostream text(problem);
+      if (auto at = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
+        text << path << ":" << at.getLine() << ":" << at.getColumn() << ": ";
+      text << diagnostic.str();
+    });
+    module = parseSourceFile<ModuleOp>(path, &context);
+  }
+  Status status;
+  if (!module)
+    status = Status(ErrorCode::E0122, problem);
+  else if (isCompiled && !module->getOps<fsdp::MeshOp>().empty())
+    status = Status(ErrorCode::E0122,
+                    "'" + path + "' is IR of a later phase than import")
+                 .setHelp("only 'shardc interpret' runs such IR");
+  else if (isCompiled && !module->lookupSymbol<func::FuncOp>("forward"))
+    status = Status(ErrorCode::E0122, "'" + path + "' has no function @forward")
+                 .setHelp("'shardc compile --compile-to import' writes such "
+                          "IR");
+  if (status.ok())
+    return module;
+  diagnostics.report(status);
+  return nullptr;
+}
+
 std::optional<ModelInput> readModel(const std::string &path,
                                     const InputOptions &options,
                                     bool keepOutputs, MLIRContext &context,
@@ -102,7 +140,7 @@ std::optional<ModelInput> readModel(const std::string &path,
   loadDialects(context);
   ModelInput input;
   if (StringRef(path).ends_with(".mlir")) {
-    input.module = parseSourceFile<ModuleOp>(path, &context);
+    input.module = readIr(path, !keepOutputs, context, diagnostics);
     if (!input.module)
       return std::nullopt;
     return input;

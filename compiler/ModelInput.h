@@ -36,7 +36,8 @@ std::optional<pt2::ExportedModel> readExport(const std::string &path,
                                              DiagnosticPrinter &diagnostics);
 
 /// The program at `path`, or nothing after a printed error. With `keepOutputs`
-/// an export returns all its outputs instead of the loss alone.
+/// an export returns all its outputs instead of the loss alone, and IR may be
+/// of any phase.
 std::optional<ModelInput> readModel(const std::string &path,
                                     const InputOptions &options,
                                     bool keepOutputs,

@@ -147,16 +147,16 @@ static std::vector<OptionEntry> shardingOptions() {
        &Options::batchNormStats,
        "BatchNorm statistics: local (of each rank's samples), sync (of all "
        "ranks' samples), or broadcast (rank 0's running statistics are "
-       "copied to all ranks after each step; otherwise as by default) "
-       "(default: sync for SyncBatchNorm, else local)",
+       "copied to all ranks after each step) (default: sync for "
+       "SyncBatchNorm, else local)",
        {},
        {"local", "sync", "broadcast"}},
       {"--buffer-rules",
        "",
        "Sharding",
        &Options::bufferRules,
-       "Synchronization of buffers that forward writes, except BatchNorm "
-       "statistics, by regex of buffer name: none, broadcast, mean or sum",
+       "Synchronization of buffers that forward writes, by regex of buffer "
+       "name: none, broadcast, mean or sum",
        {},
        {},
        "PATTERN:sync=X,...;..."},
@@ -179,8 +179,8 @@ static std::vector<OptionEntry> planningOptions() {
            "memory_budget",
            "Machine",
            &Options::memoryBudget,
-           "Memory limit per rank for auto, such as 75GiB (default: the "
-           "capacity of --machine)",
+           "Memory limit per rank, such as 75GiB, for auto and for whether a "
+           "plan fits (default: the capacity of --machine)",
            {},
            {},
            "BYTES",
@@ -354,13 +354,17 @@ std::span<const OptionEntry> optionTable() {
 }
 
 std::string describeOutOfRange(double value, const NumberRange &range) {
-  if (value >= range.least &&
-      (range.hasMost ? value <= range.most : value < range.most))
+  if (value >= range.min &&
+      (range.hasMax ? value <= range.max : value < range.max))
     return "";
   std::ostringstream message;
-  message << std::setprecision(12) << "must be from " << range.least
-          << (range.hasMost ? " to " : " to below ") << range.most << ", got "
-          << value;
+  message << std::setprecision(12);
+  if (range.hasMax)
+    message << "must be from " << range.min << " to " << range.max;
+  else
+    message << "must be at least " << range.min << " and less than "
+            << range.max;
+  message << ", got " << value;
   return message.str();
 }
 

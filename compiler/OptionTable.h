@@ -20,10 +20,10 @@
 
 namespace shardc {
 
-/// The numbers from `least` to `most`, which may be one of them or not.
+/// The numbers from `min` to `max`, which may be one of them or not.
 struct NumberRange {
-  double least = 0, most = 0;
-  bool hasMost = true;
+  double min = 0, max = 0;
+  bool hasMax = true;
 };
 
 struct OptionEntry {

@@ -8,6 +8,8 @@
 #ifndef SHARDC_COMPILER_OPTIONS_H
 #define SHARDC_COMPILER_OPTIONS_H
 
+#include "runtime/format/TargetKinds.h"
+
 #include <cstdint>
 #include <map>
 #include <string>
@@ -126,14 +128,14 @@ struct Options {
   bool evaluation = false;
 
   /// cpu or cuda.
-  std::string target = "cpu";
+  std::string target = format::cpuTarget;
   /// The chips that a GPU's kernels are compiled for, such as sm_90, or
   /// emulated for the emulator of its threads.
   std::vector<std::string> chips;
   /// What chips execute: cubin, or ptx, which a driver compiles.
   std::string gpuFormat = "cubin";
   /// The target whose limits GPU kernels keep; tests have smaller ones.
-  std::string gpu = "cuda";
+  std::string gpu = format::cudaTarget;
   /// The processor level that kernels may use, in LLVM's words. By default not
   /// the compiling machine's: the same input gives the same artifact
   /// everywhere.

@@ -106,7 +106,7 @@ static void addDifferentiate(OpPassManager &manager, const Options &options) {
   manager.addPass(createSynchronizeBuffersPass());
   DecomposeOperatorsPassOptions decompose;
   decompose.asPyTorch = options.runtime == "fsdp2";
-  decompose.groupedMm = options.target == "cuda";
+  decompose.groupedMm = options.target == format::cudaTarget;
   manager.addNestedPass<func::FuncOp>(createDecomposeOperatorsPass(decompose));
   DifferentiatePassOptions backward;
   backward.lossScale = options.lossScale;
@@ -162,7 +162,8 @@ static void addKernel(OpPassManager &manager, const Options &options) {
   // Not earlier: programs of the phases before can be executed as they are.
   manager.addPass(createRequireInputsPass());
   SetTargetPassOptions target;
-  target.target = options.target == "cuda" ? options.gpu : options.cpu;
+  target.target =
+      options.target == format::cudaTarget ? options.gpu : options.cpu;
   manager.addPass(createSetTargetPass(target));
   OpPassManager &functions = manager.nest<func::FuncOp>();
   // First: what follows knows real numbers alone.

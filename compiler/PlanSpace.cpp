@@ -322,11 +322,11 @@ void PlanSpace::setChoices() {
 static std::string mostCommon(const std::vector<std::string> &words,
                               const std::string &other) {
   std::map<std::string, size_t> counts;
-  std::string most = other;
+  std::string max = other;
   for (const std::string &word : words)
-    if (++counts[word] > counts[most])
-      most = word;
-  return most;
+    if (++counts[word] > counts[max])
+      max = word;
+  return max;
 }
 
 Options PlanSpace::optionsOf(const StepPlan &plan) const {

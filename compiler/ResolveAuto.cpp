@@ -31,8 +31,11 @@ int resolveAuto(const std::string &input, Options &options) {
   if (machine->target != options.target)
     return fail(
         Status(ErrorCode::E0001, "--machine " + options.machine +
-                                     ": its ranks run on " + machine->target +
-                                     ", not on --target " + options.target));
+                                     " is for --target " + machine->target +
+                                     ", but --target is " + options.target)
+            .setHelp(machine->isGpu()
+                         ? "add --target cuda:" + machine->processor.chip
+                         : "add --target cpu"));
   if (const std::vector<std::string> &chips = options.chips;
       machine->isGpu() &&
       std::any_of(chips.begin(), chips.end(), [&](const std::string &chip) {

@@ -118,7 +118,7 @@ FailureOr<CompiledProgram> buildProgramWithCode(ModuleOp module,
                                                 const Options &options) {
   CompiledProgram program;
   program.artifact = buildArtifact(module, options);
-  LogicalResult added = options.target == "cuda"
+  LogicalResult added = options.target == format::cudaTarget
                             ? addGpuCode(module, options, program)
                             : addCpuCode(module, program);
   if (failed(added))

@@ -76,7 +76,7 @@ void FootprintReader::add(const AccessRange &range, Access access,
 /// A tensor's runs of neighbouring elements. With very many of them, all from
 /// the first to the last: what lies between may then be unwritten.
 void FootprintReader::addTensor(const TensorReference &tensor, Access access) {
-  constexpr int64_t mostRuns = 4096;
+  constexpr int64_t maxRuns = 4096;
   std::vector<int64_t> strides =
       tensor.strides.empty() ? contiguousStrides(tensor.shape) : tensor.strides;
   std::vector<std::pair<int64_t, int64_t>> loops; // Stride and size.
@@ -97,7 +97,7 @@ void FootprintReader::addTensor(const TensorReference &tensor, Access access) {
   }
   int64_t element = byteSize(tensor.dtype);
   AccessRange range = rangeOf(tensor.buffer);
-  if (runs > mostRuns) {
+  if (runs > maxRuns) {
     range.end = range.begin + (last + 1) * element;
     return add(range, access, Demand::Nothing);
   }

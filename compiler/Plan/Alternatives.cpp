@@ -138,8 +138,8 @@ std::optional<std::string> findChangeThatFits(const Options &options,
   for (const Options &step : narrowerSteps(wider))
     if (fits(step))
       return changeOf(step, options);
-  constexpr int64_t mostTimes = 64;
-  for (int64_t times = 2; times <= mostTimes; times *= 2) {
+  constexpr int64_t maxTimes = 64;
+  for (int64_t times = 2; times <= maxTimes; times *= 2) {
     wider.worldSize = options.worldSize * times;
     if (wider.worldSize > format::maxRanks)
       break;

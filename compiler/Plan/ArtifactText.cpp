@@ -21,11 +21,7 @@ using namespace format;
 
 /// `8 (replicate 2, shard 4)`
 static std::string describe(const Mesh &mesh) {
-  std::string text;
-  for (const MeshAxis &axis : mesh.axes)
-    text += (text.empty() ? "" : ", ") + axis.name + " " +
-            std::to_string(axis.size);
-  return std::to_string(mesh.ranks()) + " (" + text + ")";
+  return std::to_string(mesh.ranks()) + " (" + describeAxes(mesh) + ")";
 }
 
 /// `cpu (x86-64-v3)`

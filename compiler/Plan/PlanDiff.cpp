@@ -71,16 +71,12 @@ static Group groupOf(const JsonField &field) {
 
 static Plan planOf(const JsonField &root) {
   Plan plan;
-  int64_t ranks = 1;
-  std::string mesh;
-  for (const auto &[axis, size] : root["mesh"].members()) {
-    ranks *= size.integer(1);
-    mesh += (mesh.empty() ? "" : ", ") + axis + " " +
-            std::to_string(size.integer(1));
-  }
-  plan.title = root["model"].text() + " on " + printRanks(ranks) + " (" + mesh +
-               ") of " + root["machine"].text() + " under " +
-               root["runtime"].text();
+  format::Mesh mesh;
+  for (const auto &[axis, size] : root["mesh"].members())
+    mesh.axes.push_back({axis, size.integer(1)});
+  plan.title = root["model"].text() + " on " + printRanks(mesh.ranks()) + " (" +
+               describeAxes(mesh) + ") of " + root["machine"].text() +
+               " under " + root["runtime"].text();
   plan.options["machine"] = root["machine"].text();
   plan.options["runtime"] = root["runtime"].text();
   plan.options["micro-batches"] =
@@ -162,14 +158,14 @@ static void addRow(Table &table, const std::string &name, double before,
        change == 0 ? "" : sign + print(std::abs(change)),
        change == 0 || before == 0
            ? ""
-           : sign + printDecimal(100 * std::abs(change) / before, 1) + " %"});
+           : sign + printDecimal(100 * std::abs(change) / before, 1) + "%"});
 }
 
 /// Changes of a percentage are points.
 static std::vector<std::string> mfuRow(double before, double after) {
   const auto percent = [](double mfu) { return printDecimal(100 * mfu, 1); };
   const double change = after - before;
-  return {"  MFU", percent(before) + " %", percent(after) + " %",
+  return {"  MFU", percent(before) + "%", percent(after) + "%",
           change == 0 ? ""
                       : (change < 0 ? "-" : "+") + percent(std::abs(change)) +
                             " points",

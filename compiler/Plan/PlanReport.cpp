@@ -85,10 +85,10 @@ static ArenaPeak findPeakWith(const std::vector<ArenaRange> &ranges,
       change[range.last + 1] -= range.bytes;
     }
   ArenaPeak peak;
-  int64_t bytes = 0, most = 0;
+  int64_t bytes = 0, max = 0;
   for (size_t command = 0; command < runs.size(); ++command)
-    if ((bytes += change[command]) > most && runs[command]) {
-      most = bytes;
+    if ((bytes += change[command]) > max && runs[command]) {
+      max = bytes;
       peak.command = command;
     }
   peak.bytes = bytesAt(ranges, peak.command);
@@ -224,9 +224,9 @@ Status checkFit(const PlanReport &report) {
             [](const MemoryPart &a, const MemoryPart &b) {
               return std::tie(b.bytes, a.name) < std::tie(a.bytes, b.name);
             });
-  constexpr size_t most = 3;
+  constexpr size_t max = 3;
   std::string note = "the largest parts are ";
-  for (size_t i = 0; i < std::min(most, parts.size()); ++i)
+  for (size_t i = 0; i < std::min(max, parts.size()); ++i)
     note += (i ? ", " : "") + parts[i].name + " " + printBytes(parts[i].bytes);
   return status.addNote(note);
 }
@@ -282,12 +282,12 @@ static std::map<format::Dtype, double> callOperations(const Artifact &artifact,
 static void countOperations(const Artifact &artifact, const Machine &machine,
                             int64_t microBatches,
                             std::optional<double> operations, TimePlan &time) {
-  double most = 0;
+  double max = 0;
   format::Dtype dtype = format::Dtype::F32;
   for (const auto &[each, ofDtype] : callOperations(artifact, microBatches)) {
     time.executedOperations += ofDtype;
-    if (ofDtype > most) {
-      most = ofDtype;
+    if (ofDtype > max) {
+      max = ofDtype;
       dtype = each;
     }
   }

@@ -13,20 +13,12 @@
 namespace shardc {
 
 static std::string percent(double part, double whole) {
-  return whole > 0 ? printDecimal(100 * part / whole, 1) + " %" : "";
+  return whole > 0 ? printDecimal(100 * part / whole, 1) + "%" : "";
 }
 
 //===----------------------------------------------------------------------===//
 // Sections
 //===----------------------------------------------------------------------===//
-
-static std::string describe(const format::Mesh &mesh) {
-  std::string text;
-  for (const format::MeshAxis &axis : mesh.axes)
-    text += (text.empty() ? "" : ", ") + axis.name + " " +
-            std::to_string(axis.size);
-  return printRanks(mesh.ranks()) + " (" + text + ")";
-}
 
 /// "input [2, 8192] i64".
 static std::string describe(const std::vector<format::Input> &inputs) {
@@ -43,24 +35,27 @@ static std::string utilization(double share) {
   return printDecimal(100 * share, share < 0.001  ? 4
                                    : share < 0.01 ? 2
                                                   : 1) +
-         " %";
+         "%";
 }
 
 static std::string printAnswer(const PlanReport &report) {
   const MemoryPlan &memory = report.memory;
   const TimePlan &time = report.time;
   std::string text =
-      report.model + " on " + describe(report.mesh) + " of " + report.machine +
+      report.model + " on " + printRanks(report.mesh.ranks()) + " (" +
+      describeAxes(report.mesh) + ") of " + report.machine +
       (report.runtime == "fsdp2" ? " under FSDP2: " : ": ") +
       std::to_string(report.microBatches) +
       (report.microBatches == 1 ? " micro-batch of " : " micro-batches of ") +
       describe(report.inputs) + " per rank\n\n";
-  text += (memory.fits() ? "fits:         " : "does not fit: ") +
-          printBytes(memory.bytes) + " of " + printBytes(memory.capacity) +
-          " per rank (" +
-          percent(static_cast<double>(memory.bytes),
-                  static_cast<double>(memory.capacity)) +
-          ")\n";
+  text += memory.fits() ? "fits:         " + printBytes(memory.bytes) + " of " +
+                              printBytes(memory.capacity) + " per rank (" +
+                              percent(static_cast<double>(memory.bytes),
+                                      static_cast<double>(memory.capacity)) +
+                              ")\n"
+                        : "does not fit: needs " + printBytes(memory.bytes) +
+                              " per rank, the limit is " +
+                              printBytes(memory.capacity) + "\n";
   const double rate = static_cast<double>(time.unitsOfStep) / time.seconds;
   text += "step time:    " + printSeconds(time.seconds) + ", " +
           printRate(rate / static_cast<double>(report.mesh.ranks())) + " " +
@@ -99,9 +94,9 @@ static std::string printMemory(const MemoryPlan &memory) {
   text += "\npeak at '" + memory.peakCommand + "'" +
           (memory.peakModule.empty() ? "" : " in " + memory.peakModule) +
           ", when most of the arena is in use\n";
-  constexpr size_t most = 5;
+  constexpr size_t max = 5;
   Table largest;
-  for (size_t i = 0; i < std::min(most, memory.contributors.size()); ++i) {
+  for (size_t i = 0; i < std::min(max, memory.contributors.size()); ++i) {
     const MemoryContributor &each = memory.contributors[i];
     largest.add({"  " + each.modules, each.purpose, printBytes(each.bytes)});
   }
@@ -133,7 +128,7 @@ static std::string printGroups(const PlanReport &report) {
   const std::vector<GroupPlan> &groups = report.groups;
   Table table;
   table.add({"group", "parameters", "dtypes", "reshard", "recompute",
-             "all-gathers", "reduce-scatters", "exposed"});
+             "all-gathers", "reduce-scatters", "exposed, all"});
   for (size_t i = 0; i < groups.size();) {
     size_t end = i + 1;
     double exposed = groups[i].exposedSeconds;
@@ -149,7 +144,7 @@ static std::string printGroups(const PlanReport &report) {
     i = end;
   }
   if (report.otherExposedSeconds > 0)
-    table.add({"other sums", "", "", "", "", "", "",
+    table.add({"other all-reduces", "", "", "", "", "", "",
                printSeconds(report.otherExposedSeconds)});
   return "\n" + table.print();
 }
@@ -163,20 +158,20 @@ static std::string printChoice(const PlanChoice &choice) {
                each.fits ? "yes" : "no", printSeconds(each.seconds)});
   const std::string work = " (" + printCount(choice.forecasts) +
                            " plans forecast, " + printCount(choice.compiled) +
-                           " steps compiled)\n";
+                           " compiled)\n";
   if (!choice.fits)
     return "\n" + table.print() + "no plan was found that fits" + work;
   const double gap = choice.forecastSeconds / choice.boundSeconds - 1;
-  return "\n" + table.print() + "no plan of these groups that fits " +
-         printBytes(choice.budget) + " is more than " +
-         printDecimal(100 * gap, 1) + " % faster" + work;
+  return "\n" + table.print() + "no plan with this wrapping that fits " +
+         printBytes(choice.budget) + " is forecast to be more than " +
+         printDecimal(100 * gap, 1) + "% faster" + work;
 }
 
-/// With a sign; nothing for what changes nothing.
+/// With a sign.
 template <typename Quantity, typename Print>
 static std::string printChange(Quantity change, Print print) {
   if (change == 0)
-    return "";
+    return "0";
   return (change < 0 ? "-" : "+") + print(change < 0 ? -change : change);
 }
 

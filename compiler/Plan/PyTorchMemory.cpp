@@ -85,10 +85,10 @@ static void addLossGradients(const Program &program,
     const Command &command = program.commands[i];
     if (command.label != "cross_entropy_loss_backward")
       continue;
-    int64_t most = 0;
+    int64_t max = 0;
     for (const format::TensorReference &operand : command.operands)
-      most = std::max(most, operand.buffer.bytes);
-    ranges.push_back({0, most, i, i, ArenaPurpose::Activations});
+      max = std::max(max, operand.buffer.bytes);
+    ranges.push_back({0, max, i, i, ArenaPurpose::Activations});
   }
 }
 

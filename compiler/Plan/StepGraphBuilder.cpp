@@ -138,7 +138,7 @@ private:
 
 /// The one that runs for micro-batches, most often, and with most commands.
 void Measurement::findSection(int64_t microBatches) {
-  int64_t most = 0;
+  int64_t max = 0;
   for (size_t i = 0; i < program.commands.size();) {
     const auto number = static_cast<size_t>(program.commands[i].section);
     size_t last = i;
@@ -149,9 +149,9 @@ void Measurement::findSection(int64_t microBatches) {
         program.sections[number].repeat != format::Repeat::Once &&
         static_cast<int64_t>(last - i) *
                 countRuns(program.sections[number].repeat, microBatches) >
-            most) {
-      most = static_cast<int64_t>(last - i) *
-             countRuns(program.sections[number].repeat, microBatches);
+            max) {
+      max = static_cast<int64_t>(last - i) *
+            countRuns(program.sections[number].repeat, microBatches);
       section = number;
       first = i;
       end = last;

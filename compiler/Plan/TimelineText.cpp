@@ -46,7 +46,8 @@ std::string printTimeline(const format::Artifact &artifact,
     if (section.times != 1)
       text += ", " + std::to_string(section.times) + " times";
     Table table;
-    table.add({"stream", "begins us", "takes us", "command", "runs", "module"});
+    table.add(
+        {"stream", "start, us", "duration, us", "#", "command", "module"});
     addEvents(program, section, table);
     text += ", " + printSeconds(section.seconds) + ":\n" + table.print();
   }

@@ -20,7 +20,7 @@ namespace {
 [[noreturn]] void failUnknownTag(const char *what, const std::string &tag) {
   fail(errors::unknownTag,
        "unknown kind of " + std::string(what) + " '" + tag + "'",
-       "the file may come from a newer PyTorch than this reader knows");
+       "the file may come from a newer PyTorch than shardc supports");
 }
 
 /// The elements of an array, each read by `readElement`.

@@ -26,7 +26,10 @@ SchemaVersion readSchemaVersion(const Json &document) {
          "expected export schema version " + std::to_string(supportedMajor) +
              ".x, got " + std::to_string(version.major) + "." +
              std::to_string(version.minor),
-         "export the model with PyTorch 2.9 or later");
+         version.major > supportedMajor
+             ? "the file comes from a newer PyTorch than shardc supports; "
+               "export it with an older one"
+             : "export the model with PyTorch 2.9 or later");
   return version;
 }
 
@@ -90,7 +93,7 @@ InputSpec readInputSpec(const Json &value) {
              "' as an input",
          "only tensors, numbers and strings can be compiled");
   fail(errors::unknownTag, "unknown kind of input '" + tag + "'",
-       "the file may come from a newer PyTorch than this reader knows");
+       "the file may come from a newer PyTorch than shardc supports");
 }
 
 /// How an output specification is written.
@@ -121,7 +124,7 @@ OutputSpec readOutputSpec(const Json &value) {
   auto form = outputForms().find(tag);
   if (form == outputForms().end())
     fail(errors::unknownTag, "unknown kind of output '" + tag + "'",
-         "the file may come from a newer PyTorch than this reader knows");
+         "the file may come from a newer PyTorch than shardc supports");
   OutputSpec output{form->second.kind, {}, {}};
   if (output.kind == OutputKind::UserOutput)
     output.argument = readArgument(member(spec, "arg"));

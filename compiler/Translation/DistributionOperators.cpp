@@ -153,25 +153,25 @@ static LogicalResult translateDirichlet(NodeCall &call) {
 /// How many of the probabilities of 0, 1, 2, … sum up to less than a uniform
 /// number: for rates below 12, of which numbers above 63 come once in 10^23.
 static Value fewEvents(NodeCall &call, Value rate) {
-  constexpr int64_t most = 64;
+  constexpr int64_t max = 64;
   Functions f(call);
   auto table = [&](double (*function)(double)) -> Value {
     auto numbers =
-        llvm::map_to_vector(llvm::seq<int64_t>(0, most), [&](int64_t k) {
+        llvm::map_to_vector(llvm::seq<int64_t>(0, max), [&](int64_t k) {
           return function(static_cast<double>(k));
         });
     return aten::ConstantOp::create(
         f.builder, call.loc(),
         DenseElementsAttr::get(
-            RankedTensorType::get({most}, f.builder.getF64Type()),
+            RankedTensorType::get({max}, f.builder.getF64Type()),
             ArrayRef<double>(numbers)));
   };
   Value k = table([](double k) { return k; });
   Value factorial = table([](double k) { return std::lgamma(k + 1); });
   int64_t last = Decomposition::typeOf(rate).getRank();
-  Value least = f.clampMin(rate, 1e-300);
+  Value min = f.clampMin(rate, 1e-300);
   Value terms = f.sub(
-      f.sub(f.mul(f.unsqueeze(f.log(least), last), k), f.unsqueeze(rate, last)),
+      f.sub(f.mul(f.unsqueeze(f.log(min), last), k), f.unsqueeze(rate, last)),
       factorial);
   Value below = f.build<aten::CumsumOp>(f.exp(terms), last);
   Value u = f.unsqueeze(drawUniform(call, Decomposition::typeOf(rate)), last);

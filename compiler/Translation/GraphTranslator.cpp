@@ -160,8 +160,9 @@ LogicalResult GraphTranslator::checkOperators(const pt2::Graph &graph) {
       isDataDependent = true;
     }
   }
-  diagnostic.attachNote() << "help: replace them in the model by operators of "
-                             "docs/generated/dialects/Aten.md";
+  diagnostic.attachNote()
+      << "help: replace them in the model with operators of "
+         "docs/generated/dialects/Aten.md";
   if (isDataDependent)
     diagnostic.attachNote() << "help: sizes must not depend on data; select "
                                "with torch.where or a mask instead";

@@ -241,11 +241,11 @@ static LogicalResult translateBinaryCrossEntropy(NodeCall &call) {
                                   {{self, slope}, {target, slopeByTarget}});
   // PyTorch raises for other targets; of other `self` the logarithm is NaN.
   OpBuilder &builder = call.builder();
-  Value least =
+  Value min =
       build.build<aten::GeScalarOp>(target, builder.getF64FloatAttr(0.0));
-  Value most =
+  Value max =
       build.build<aten::LeScalarOp>(target, builder.getF64FloatAttr(1.0));
-  call.require(most ? build.build<aten::LogicalAndOp>(least, most) : Value());
+  call.require(max ? build.build<aten::LogicalAndOp>(min, max) : Value());
   return losses ? finishLosses(call, weighted(call, losses)) : failure();
 }
 

@@ -191,10 +191,10 @@ public:
   void require(mlir::Value condition) {
     requirements.add(opBuilder, location, condition);
   }
-  /// The same for integers below `least`, or from `limit` on.
-  void requireBounds(mlir::Value integers, int64_t least,
+  /// The same for integers below `min`, or from `limit` on.
+  void requireBounds(mlir::Value integers, int64_t min,
                      std::optional<int64_t> limit = std::nullopt) {
-    requirements.addBounds(opBuilder, location, integers, least, limit);
+    requirements.addBounds(opBuilder, location, integers, min, limit);
   }
 
   /// Starts an error at this node: "E0131: aten.relu.default: ".

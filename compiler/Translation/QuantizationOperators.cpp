@@ -27,12 +27,12 @@ static LogicalResult quantize(NodeCall &call, Value wide, Value scale,
                       zeroPoint);
   if (!q)
     return failure();
-  auto least = builder.getF64FloatAttr(double(call.integer("quant_min")));
-  auto most = builder.getF64FloatAttr(double(call.integer("quant_max")));
-  Value isAbove = build.build<aten::GeScalarOp>(q, least);
-  Value isBelow = build.build<aten::LeScalarOp>(q, most);
+  auto min = builder.getF64FloatAttr(double(call.integer("quant_min")));
+  auto max = builder.getF64FloatAttr(double(call.integer("quant_max")));
+  Value isAbove = build.build<aten::GeScalarOp>(q, min);
+  Value isBelow = build.build<aten::LeScalarOp>(q, max);
   Value value = build.mul(
-      build.sub(build.build<aten::ClampOp>(q, least, most), zeroPoint), scale);
+      build.sub(build.build<aten::ClampOp>(q, min, max), zeroPoint), scale);
   if (!value || !isAbove || !isBelow)
     return failure();
   Value isInside = build.build<aten::LogicalAndOp>(isAbove, isBelow);

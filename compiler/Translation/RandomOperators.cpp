@@ -122,14 +122,14 @@ static LogicalResult translateDraw(NodeCall &call) {
   return success();
 }
 
-/// Whether `least` <= value <= `most`, of each element.
-static Value isBetween(NodeCall &call, Value value, double least, double most) {
+/// Whether `min` <= value <= `max`, of each element.
+static Value isBetween(NodeCall &call, Value value, double min, double max) {
   Decomposition build(call);
   OpBuilder &builder = call.builder();
   Value notLess =
-      build.build<aten::GeScalarOp>(value, builder.getF64FloatAttr(least));
+      build.build<aten::GeScalarOp>(value, builder.getF64FloatAttr(min));
   Value notMore =
-      build.build<aten::LeScalarOp>(value, builder.getF64FloatAttr(most));
+      build.build<aten::LeScalarOp>(value, builder.getF64FloatAttr(max));
   return notMore ? build.build<aten::LogicalAndOp>(notLess, notMore) : Value();
 }
 
@@ -260,8 +260,8 @@ static LogicalResult translateMultinomial(NodeCall &call) {
   Value weights = build.detach(call.tensor("self"));
   RankedTensorType type = call.typeOf("self");
   int64_t last = type.getRank() - 1, count = call.integer("num_samples");
-  constexpr double most = std::numeric_limits<double>::max();
-  call.require(isBetween(call, weights, 0, most));
+  constexpr double max = std::numeric_limits<double>::max();
+  call.require(isBetween(call, weights, 0, max));
   call.require(build.build<aten::GtScalarOp>(
       build.sum(weights, {last}), call.builder().getF64FloatAttr(0.0)));
   SmallVector<int64_t> shape(type.getShape());
@@ -271,8 +271,8 @@ static LogicalResult translateMultinomial(NodeCall &call) {
   }
   Value numbers = drawUniform(call, type.clone(shape));
   Value drawn = build.negate(build.build<aten::Log1pOp>(build.negate(numbers)));
-  constexpr double least = 1.17549435e-38; // 0 / 0 would be chosen
-  Value keys = drawn ? build.div(weights, build.clampMin(drawn, least)) : drawn;
+  constexpr double min = 1.17549435e-38; // 0 / 0 would be chosen
+  Value keys = drawn ? build.div(weights, build.clampMin(drawn, min)) : drawn;
   if (!keys)
     return failure();
   bool isRepeated = call.boolean("replacement");

@@ -29,7 +29,7 @@ static Value sourceOf(Value value) {
 
 /// Whether the integers are known to be bounded: constants that are, and
 /// inputs, to which their uses give bounds.
-static bool areBounded(Value integers, int64_t least,
+static bool areBounded(Value integers, int64_t min,
                        std::optional<int64_t> limit) {
   Value source = sourceOf(integers);
   if (isa<BlockArgument>(source))
@@ -39,7 +39,7 @@ static bool areBounded(Value integers, int64_t least,
     constant = dyn_cast<DenseElementsAttr>(op.getValue());
   return constant && llvm::all_of(constant.getValues<APInt>(), [&](APInt each) {
            int64_t number = each.getSExtValue();
-           return number >= least && (!limit || number < *limit);
+           return number >= min && (!limit || number < *limit);
          });
 }
 
@@ -55,15 +55,15 @@ void Requirements::add(OpBuilder &builder, Location location, Value condition) {
 }
 
 void Requirements::addBounds(OpBuilder &builder, Location location,
-                             Value integers, int64_t least,
+                             Value integers, int64_t min,
                              std::optional<int64_t> limit) {
-  if (!integers || areBounded(integers, least, limit))
+  if (!integers || areBounded(integers, min, limit))
     return;
   auto compare = [&]<typename Op>(int64_t number, Op) -> Value {
     return Op::create(builder, location, integers,
                       builder.getI64IntegerAttr(number));
   };
-  Value condition = compare(least, aten::GeScalarOp());
+  Value condition = compare(min, aten::GeScalarOp());
   if (limit)
     condition = aten::LogicalAndOp::create(builder, location, condition,
                                            compare(*limit, aten::LtScalarOp()));

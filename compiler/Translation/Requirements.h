@@ -25,11 +25,11 @@ public:
   void add(mlir::OpBuilder &builder, mlir::Location location,
            mlir::Value condition);
 
-  /// Every element of `integers` is at least `least` and, unless it has none,
+  /// Every element of `integers` is at least `min` and, unless it has none,
   /// less than `limit`. Nothing is computed for constants that are, and for
   /// inputs, whose bounds the runtime checks data against.
   void addBounds(mlir::OpBuilder &builder, mlir::Location location,
-                 mlir::Value integers, int64_t least,
+                 mlir::Value integers, int64_t min,
                  std::optional<int64_t> limit);
 
   /// That the indices of `op`, which moves integers, have elements. The result

@@ -208,8 +208,8 @@ FailureOr<StringRef> ProgramTranslator::findPrediction() {
           << "of '" << name << "' and the others are dropped";
     return name;
   }
-  return error("E0135") << "--loss: the model returns no predictions, a "
-                           "floating-point tensor of one or more dimensions; "
+  return error("E0135") << "--loss needs a model that returns predictions, a "
+                           "floating-point tensor with at least one dimension; "
                            "if it returns its loss, leave --loss out";
 }
 

@@ -135,12 +135,12 @@ void ClampOp::buildBackward(OpBuilder &builder, ArrayRef<Value> resultGradients,
   addOnly(*this, builder, resultGradients[0], needed, operandGradients,
           [&](Formula &f) {
             Value gradient = resultGradients[0];
-            if (TypedAttr least = getMinAttr())
-              gradient = f.create<WhereOp>(
-                  f.create<GtScalarOp>(getSelf(), least), gradient, f.zero());
-            if (TypedAttr most = getMaxAttr())
-              gradient = f.create<WhereOp>(
-                  f.create<LtScalarOp>(getSelf(), most), gradient, f.zero());
+            if (TypedAttr min = getMinAttr())
+              gradient = f.create<WhereOp>(f.create<GtScalarOp>(getSelf(), min),
+                                           gradient, f.zero());
+            if (TypedAttr max = getMaxAttr())
+              gradient = f.create<WhereOp>(f.create<LtScalarOp>(getSelf(), max),
+                                           gradient, f.zero());
             return gradient;
           });
 }

@@ -164,13 +164,13 @@ static LogicalResult checkPad(std::optional<Location> location, PadMode mode,
     return inferenceError(location, "expected a pad that removes at most " +
                                         Twine(size) + " elements, got " +
                                         Twine(before) + " and " + Twine(after));
-  int64_t most = mode == PadMode::reflect ? size - 1 : size;
+  int64_t max = mode == PadMode::reflect ? size - 1 : size;
   bool isLimited = mode == PadMode::reflect || mode == PadMode::circular;
   bool isEmpty = mode == PadMode::replicate && size == 0;
-  if ((isLimited && std::max(before, after) > std::max<int64_t>(most, 0)) ||
+  if ((isLimited && std::max(before, after) > std::max<int64_t>(max, 0)) ||
       (isEmpty && std::max(before, after) > 0))
     return inferenceError(location, "expected a " + stringifyPadMode(mode) +
-                                        " pad of at most " + Twine(most) +
+                                        " pad of at most " + Twine(max) +
                                         ", got " + Twine(before) + " and " +
                                         Twine(after));
   return success();

@@ -16,16 +16,15 @@ using namespace mlir;
 
 namespace shardc::aten {
 
-/// Fails unless there are `count` numbers, none below `least`.
+/// Fails unless there are `count` numbers, none below `min`.
 static LogicalResult checkNumbers(std::optional<Location> location,
                                   StringRef what, ArrayRef<int64_t> numbers,
-                                  int64_t count, int64_t least) {
+                                  int64_t count, int64_t min) {
   if (static_cast<int64_t>(numbers.size()) == count &&
-      llvm::all_of(numbers, [&](int64_t number) { return number >= least; }))
+      llvm::all_of(numbers, [&](int64_t number) { return number >= min; }))
     return success();
   return inferenceError(location, "expected " + Twine(count) + " " + what +
-                                      " of at least " + Twine(least) +
-                                      ", got " +
+                                      " of at least " + Twine(min) + ", got " +
                                       llvm::interleaved_array(numbers).str());
 }
 

@@ -19,11 +19,11 @@ using namespace shardc::fsdp;
 //===----------------------------------------------------------------------===//
 
 LogicalResult MeshOp::verify() {
-  constexpr size_t mostAxes = 4; // Of an artifact: runtime/format/Mesh.h.
+  constexpr size_t maxAxes = 4; // Of an artifact: runtime/format/Mesh.h.
   if (getAxes().size() != getSizes().size() || getAxes().empty() ||
-      getAxes().size() > mostAxes)
+      getAxes().size() > maxAxes)
     return emitOpError("expected from 1 to ")
-           << mostAxes << " axes with a size each";
+           << maxAxes << " axes with a size each";
   for (auto [number, axis] : llvm::enumerate(getAxes()))
     if (findAxis(cast<StringAttr>(axis)) != number)
       return emitOpError("expected axes of different names, got ") << axis;

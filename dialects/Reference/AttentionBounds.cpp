@@ -141,7 +141,7 @@ static Probabilities softmaxRow(ArrayRef<Score> scores, double unit) {
   double terms = static_cast<double>(scores.size()) + 10;
   // Of each exponential, as its value, least and greatest, and of their sums.
   struct Weight {
-    double value = 0, least = 0, greatest = 0;
+    double value = 0, min = 0, greatest = 0;
   };
   std::vector<Weight> weights;
   Weight sum;
@@ -155,24 +155,24 @@ static Probabilities softmaxRow(ArrayRef<Score> scores, double unit) {
     weights.push_back({std::exp(exponent), std::exp(exponent - moved),
                        std::exp(exponent + moved)});
     sum.value += weights.back().value;
-    sum.least += weights.back().least;
+    sum.min += weights.back().min;
     sum.greatest += weights.back().greatest;
   }
-  auto distance = [](double value, double least, double greatest) {
-    return std::max(value - least, greatest - value);
+  auto distance = [](double value, double min, double greatest) {
+    return std::max(value - min, greatest - value);
   };
   for (auto [weight, probability] : llvm::zip_equal(weights, result.of)) {
     probability.value = weight.value / sum.value;
-    double least = weight.least / sum.greatest;
-    double greatest = weight.greatest == 0 ? 0 : weight.greatest / sum.least;
+    double min = weight.min / sum.greatest;
+    double greatest = weight.greatest == 0 ? 0 : weight.greatest / sum.min;
     // None of it can be off by more than 1.
     probability.bound =
-        std::min(1.0, distance(probability.value, least, greatest));
+        std::min(1.0, distance(probability.value, min, greatest));
   }
   double logSum = std::log(sum.value);
   result.logSum.value = largest + logSum;
   result.logSum.bound =
-      distance(logSum, std::log(sum.least), std::log(sum.greatest)) +
+      distance(logSum, std::log(sum.min), std::log(sum.greatest)) +
       unit * (terms + std::abs(largest));
   return result;
 }

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "runtime/format/TargetKinds.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include <unordered_map>
@@ -26,7 +27,7 @@ using namespace mlir;
 namespace shardc::reference {
 
 /// Of a scalar operation: those of `arith.select`.
-static constexpr size_t mostOperands = 3;
+static constexpr size_t maxOperands = 3;
 
 namespace {
 
@@ -286,7 +287,7 @@ LogicalResult NestEvaluation::translateOperation(Operation &op) {
       return emitNumberedError(&op, "E0142")
              << "the reference interpreter has no meaning for '" << op.getName()
              << "' in a kernel";
-    assert(operands.size() <= mostOperands);
+    assert(operands.size() <= maxOperands);
   }
   for (Value operand : operands)
     step.operands.push_back(registerOf(operand));
@@ -339,7 +340,7 @@ static bool addsNarrowTerms(Operation *op, Value term) {
   auto target = op->getParentOfType<ModuleOp>()->getAttrOfType<StringAttr>(
       "shardc.target");
   auto wide = term.getDefiningOp<arith::ExtFOp>();
-  return target && target.getValue().starts_with("cuda") && wide &&
+  return target && target.getValue().starts_with(format::cudaTarget) && wide &&
          wide.getIn().getType().isF32() &&
          llvm::any_of(op->getOperandTypes(), [](Type type) {
            return isa<BFloat16Type, Float16Type>(getElementTypeOrSelf(type));
@@ -417,7 +418,7 @@ void NestEvaluation::runIteration(ArrayRef<int64_t> counters) {
 }
 
 void NestEvaluation::runSteps(ArrayRef<Step> list, ArrayRef<int64_t> counters) {
-  std::array<BoundedNumber, mostOperands> operands;
+  std::array<BoundedNumber, maxOperands> operands;
   for (const Step &step : list) {
     BoundedNumber &result = registers[step.result];
     if (step.function) {

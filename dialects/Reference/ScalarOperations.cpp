@@ -270,8 +270,8 @@ static ScalarFunction mathFunction(Operation *op, const Rounding &type) {
   if (isa<math::SqrtOp>(op))
     return [=](Numbers in) {
       double root = std::sqrt(in[0].value);
-      double least = std::sqrt(std::max(0.0, in[0].value - in[0].bound));
-      return rounded(root, in[0].bound > 0 ? root - least : 0, type);
+      double min = std::sqrt(std::max(0.0, in[0].value - in[0].bound));
+      return rounded(root, in[0].bound > 0 ? root - min : 0, type);
     };
   if (isa<math::AbsFOp>(op))
     return [](Numbers in) {

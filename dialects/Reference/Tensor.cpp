@@ -30,7 +30,7 @@ ExactArithmetic::~ExactArithmetic() { --exactScopes; }
 
 Rounding::Rounding(FloatType type)
     : precision(static_cast<int>(type.getFPMantissaWidth())),
-      leastExponent(
+      minExponent(
           llvm::APFloat::semanticsMinExponent(type.getFloatSemantics())),
       greatestExponent(
           llvm::APFloat::semanticsMaxExponent(type.getFloatSemantics())) {}
@@ -44,9 +44,9 @@ static double powerOfTwo(int exponent) {
 }
 
 double Rounding::spacing(double value) const {
-  int exponent = leastExponent;
+  int exponent = minExponent;
   if (value != 0 && std::isfinite(value))
-    exponent = std::max(leastExponent, std::ilogb(value));
+    exponent = std::max(minExponent, std::ilogb(value));
   return powerOfTwo(exponent + 1 - precision);
 }
 

@@ -124,7 +124,7 @@ private:
   /// Bits of a significand, the hidden one too.
   int precision;
   /// Of the smallest normal and of the largest number.
-  int leastExponent;
+  int minExponent;
   int greatestExponent;
 };
 

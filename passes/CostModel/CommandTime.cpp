@@ -73,7 +73,7 @@ double commandSeconds(const Work &work, const Machine &machine, int64_t ranks) {
          processor.commandSeconds.value;
 }
 
-double leastSeconds(const Work &work, const Machine &machine) {
+double minSeconds(const Work &work, const Machine &machine) {
   const Processor &processor = machine.processor;
   const auto operations =
       static_cast<double>(work.callOperations - work.hiddenOperations);

@@ -21,7 +21,7 @@ double commandSeconds(const format::Work &work, const format::Machine &machine,
 
 /// The least seconds of the work at the peak rates of the machine: no program
 /// is faster. Collectives and the way between two commands are not in it.
-double leastSeconds(const format::Work &work, const format::Machine &machine);
+double minSeconds(const format::Work &work, const format::Machine &machine);
 
 /// Ranks that share the machine's processor and memory: all ranks of a node of
 /// processors, and 1 where each has a GPU.

@@ -47,7 +47,7 @@ static int64_t roundUp(int64_t value, int64_t multiple) {
 int64_t residentBlocks(const format::Chip &chip, const BlockResources &block) {
   constexpr int64_t warpThreads = 32, registerGranularity = 256;
   constexpr int64_t partitions = 4, sharedGranularity = 128;
-  constexpr int64_t mostRegistersOfThread = 255;
+  constexpr int64_t maxRegistersOfThread = 255;
   const int64_t warps = divideUp(block.threads, warpThreads);
   int64_t resident =
       std::min(chip.blocks, chip.threads / (warps * warpThreads));
@@ -55,7 +55,7 @@ int64_t residentBlocks(const format::Chip &chip, const BlockResources &block) {
     const int64_t ofWarp =
         roundUp(block.registers * warpThreads, registerGranularity);
     // A launch is refused as if its warps filled all partitions alike.
-    if (block.registers > mostRegistersOfThread ||
+    if (block.registers > maxRegistersOfThread ||
         ofWarp * roundUp(warps, partitions) > chip.registers)
       return 0;
     // A warp has its registers in one partition.

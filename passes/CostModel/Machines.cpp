@@ -44,7 +44,7 @@ std::vector<const format::Machine *> machinesWith(std::string_view chip) {
 
 /// Fails with E0408 for what is no small file.
 static Status checkFile(const std::string &path) {
-  constexpr uintmax_t mostBytes = 1 << 20;
+  constexpr uintmax_t maxBytes = 1 << 20;
   std::error_code error;
   const auto type = std::filesystem::status(path, error).type();
   std::string complaint;
@@ -52,7 +52,7 @@ static Status checkFile(const std::string &path) {
     complaint = "no such file";
   else if (type != std::filesystem::file_type::regular)
     complaint = "not a regular file";
-  else if (std::filesystem::file_size(path, error) > mostBytes || error)
+  else if (std::filesystem::file_size(path, error) > maxBytes || error)
     complaint = "larger than 1 MiB, which no machine file is";
   return complaint.empty()
              ? Status()

@@ -384,7 +384,7 @@ void PlanSearch::improve() {
 /// Changes the decisions of one unit or of two, whatever those of their equals
 /// are, as long as that is better.
 void PlanSearch::polish() {
-  const size_t most = best.forecasts + limits.forecasts / 2;
+  const size_t max = best.forecasts + limits.forecasts / 2;
   auto eachDecision = [&](size_t unit,
                           const std::function<void(UnitDecision)> &visit) {
     const StepUnit &its = graph.units[unit];
@@ -393,7 +393,7 @@ void PlanSearch::polish() {
         visit({form, reshard});
   };
   auto isBetter = [&](const StepPlan &plan) {
-    return best.forecasts < most && consider(plan);
+    return best.forecasts < max && consider(plan);
   };
   bool goesOn = true;
   while (goesOn) {
@@ -487,7 +487,7 @@ StepPlan greedyPlan(const StepGraph &graph, int64_t budgetBytes,
   };
   StepPlan plan = uniformPlan(graph, RecomputeForm::None, "never", prefetch);
   while (forecastBytes(graph, plan) > budgetBytes) {
-    double mostBytes = 0;
+    double maxBytes = 0;
     std::optional<std::pair<size_t, UnitDecision>> change;
     for (size_t i = 0; i < graph.units.size(); ++i) {
       const StepUnit &unit = graph.units[i];
@@ -499,8 +499,8 @@ StepPlan greedyPlan(const StepGraph &graph, int64_t budgetBytes,
                                                  bytesOf(unit, decision));
           const double seconds = std::max(
               1e-9, secondsOf(unit, decision) - secondsOf(unit, plan.units[i]));
-          if (bytes > 0 && bytes / seconds > mostBytes) {
-            mostBytes = bytes / seconds;
+          if (bytes > 0 && bytes / seconds > maxBytes) {
+            maxBytes = bytes / seconds;
             change = {i, decision};
           }
         }

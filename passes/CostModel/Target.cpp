@@ -8,6 +8,7 @@
 #include "passes/CostModel/Target.h"
 
 #include "runtime/format/GpuChips.h"
+#include "runtime/format/TargetKinds.h"
 
 #include <algorithm>
 #include <deque>
@@ -38,12 +39,12 @@ static Target makeX86(const std::string &level,
 /// Global memory is allocated at multiples of 256 bytes.
 static Target makeCuda() {
   Target target;
-  target.name = target.processor = "cuda";
+  target.name = target.processor = format::cudaTarget;
   target.compiler = Compiler::Cuda;
   target.vectorBytes = {16, 8, 4};
   target.units = 132;
   target.fewestUnits = 108;
-  target.threads = target.units * mostThreadsOfMultiprocessor;
+  target.threads = target.units * maxThreadsOfMultiprocessor;
   // One block is done with it in about the time that a launch takes.
   target.threadWork = int64_t(32) * 1024;
   target.blockThreads = 256;

@@ -76,7 +76,7 @@ struct Target {
 };
 
 /// Threads that a multiprocessor of a GPU holds at a time.
-inline constexpr int64_t mostThreadsOfMultiprocessor = 2048;
+inline constexpr int64_t maxThreadsOfMultiprocessor = 2048;
 
 /// The chips that kernels can be compiled for, as ptxas names them.
 std::vector<std::string> cudaChips();

@@ -67,7 +67,7 @@ enum class Spent {
 };
 inline constexpr size_t spentKinds = 7;
 inline constexpr std::array<std::string_view, spentKinds> spentNames = {
-    "products",  "convolutions", "attention", "memory-bound kernels",
+    "matmuls",   "convolutions", "attention", "memory-bound kernels",
     "optimizer", "exposed",      "idle"};
 
 /// What a command takes by itself.

@@ -58,14 +58,14 @@ Expression operator*(double a, Expression b) {
 }
 Expression sqrt(Expression a) { return build<aten::SqrtOp>(a); }
 Expression reciprocal(Expression a) { return build<aten::ReciprocalOp>(a); }
-Expression clampMax(Expression a, double most) {
-  return build<aten::ClampOp>(a, FloatAttr(), numberOf(most, a));
+Expression clampMax(Expression a, double max) {
+  return build<aten::ClampOp>(a, FloatAttr(), numberOf(max, a));
 }
-Expression clampMin(Expression a, double least) {
-  return build<aten::ClampOp>(a, numberOf(least, a), FloatAttr());
+Expression clampMin(Expression a, double min) {
+  return build<aten::ClampOp>(a, numberOf(min, a), FloatAttr());
 }
-Expression clampMagnitude(Expression a, double most) {
-  return build<aten::ClampOp>(a, numberOf(-most, a), numberOf(most, a));
+Expression clampMagnitude(Expression a, double max) {
+  return build<aten::ClampOp>(a, numberOf(-max, a), numberOf(max, a));
 }
 Expression maximum(Expression a, Expression b) {
   return build<aten::MaximumOp>(a, b.get());
@@ -298,7 +298,7 @@ static std::string describeInvalid(const OptimizerOptions &options) {
     return "expected optimizer sgd, adam, adamw, lion or muon, got '" +
            options.name + "'";
   if (const char *foreign = foreignOption(options))
-    return "the optimizer " + options.name + " has no option " + foreign +
+    return "the optimizer " + options.name + " does not take " + foreign +
            (options.name == "muon" && options.nesterov
                 ? ": its momentum is always Nesterov"
                 : "");

@@ -50,11 +50,11 @@ Expression operator*(double a, Expression b);
 Expression sqrt(Expression a);
 Expression reciprocal(Expression a);
 /// The smaller of the two; NaN stays NaN.
-Expression clampMax(Expression a, double most);
+Expression clampMax(Expression a, double max);
 /// The greater of the two; NaN stays NaN.
-Expression clampMin(Expression a, double least);
+Expression clampMin(Expression a, double min);
 /// Brought into [-most, most]; NaN stays NaN.
-Expression clampMagnitude(Expression a, double most);
+Expression clampMagnitude(Expression a, double max);
 /// The greater of two; NaN when one is.
 Expression maximum(Expression a, Expression b);
 /// -1, 0 or 1.

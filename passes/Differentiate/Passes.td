@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def AddEvaluationPass : Pass<"shardc-add-evaluation", "::mlir::ModuleOp"> {
-  let summary = "Adds the evaluation of the model that the step trains.";
+  let summary = "Adds @evaluate, the model in evaluation mode.";
   let description = [{
     `@evaluate` is `@step` as `model.eval()` has it: without dropout, with
     `batch_norm` on its running statistics where it keeps some, and without writes.
@@ -29,7 +29,7 @@ def AddEvaluationPass : Pass<"shardc-add-evaluation", "::mlir::ModuleOp"> {
 }
 
 def SynchronizeBatchNormPass : Pass<"shardc-synchronize-batch-norm", "::mlir::func::FuncOp"> {
-  let summary = "Writes batch norms of all ranks' batch as operators and sums over ranks.";
+  let summary = "Decomposes synchronized batch norm into operators and all-reduces.";
   let description = [{
     A `synchronized` batch norm becomes its mean, distances from it, their mean square and
     the normalization, in f32, with a `fsdp.sum_over_ranks` for each mean. The derivative is that
@@ -44,7 +44,7 @@ def SynchronizeBatchNormPass : Pass<"shardc-synchronize-batch-norm", "::mlir::fu
 }
 
 def BroadcastStatisticsPass : Pass<"shardc-broadcast-statistics", "::mlir::ModuleOp"> {
-  let summary = "Gives all ranks the first one's batch norm statistics after each step.";
+  let summary = "Broadcasts rank 0's batch norm statistics to all ranks after each step.";
   let description = [{
     As DDP's `broadcast_buffers`, which does so before each forward: with the same
     result, because training reads no running statistics. They are what a batch norm
@@ -56,7 +56,7 @@ def BroadcastStatisticsPass : Pass<"shardc-broadcast-statistics", "::mlir::Modul
 }
 
 def SynchronizeBuffersPass : Pass<"shardc-synchronize-buffers", "::mlir::ModuleOp"> {
-  let summary = "Makes buffers that forward writes the same on all ranks.";
+  let summary = "Synchronizes across ranks the buffers that forward writes.";
   let description = [{
     Where a buffer says `sync`, what is written to it last becomes what the first rank
     writes (`broadcast`), the `mean` of what ranks write, or a `sum`: of what ranks write,
@@ -72,7 +72,7 @@ def SynchronizeBuffersPass : Pass<"shardc-synchronize-buffers", "::mlir::ModuleO
 }
 
 def DecomposeOperatorsPass : Pass<"shardc-decompose-operators", "::mlir::func::FuncOp"> {
-  let summary = "Replaces operators that train as compositions of others.";
+  let summary = "Decomposes operators that have no derivative of their own.";
   let description = [{
     Operators with `DecomposableOpInterface` become what they are composed of:
     pooling, padding and resampling a chain of `aten.resample`, convolutions over
@@ -88,9 +88,9 @@ def DecomposeOperatorsPass : Pass<"shardc-decompose-operators", "::mlir::func::F
   }];
   let dependentDialects = ["::shardc::aten::AtenDialect"];
   let options = [Option<"asPyTorch", "as-pytorch", "bool", "false",
-      "Decompose cross-entropies of f32 logits and dropout, too.">,
+      "Also decompose dropout and the cross-entropy of f32 logits.">,
     Option<"groupedMm", "grouped-mm", "bool", "false",
-      "Decompose aten.grouped_mm, too.">];
+      "Also decompose aten.grouped_mm.">];
 }
 
 def DifferentiatePass : Pass<"shardc-differentiate", "::mlir::ModuleOp"> {
@@ -118,14 +118,14 @@ def DifferentiatePass : Pass<"shardc-differentiate", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"lossScale", "loss-scale", "std::string", /*default=*/"\"1\"",
-           "What the loss is multiplied by: a number, or dynamic.">,
+           "Loss scale: a number, or dynamic.">,
     Option<"reduceOnce", "reduce-once", "bool", /*default=*/"false",
-           "Reduce gradients in the last micro-batch of a step alone.">];
+           "Reduce gradients only in the last micro-batch of a step.">];
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
 }
 
 def WidenWeightGradientsPass : Pass<"shardc-widen-weight-gradients", "::mlir::func::FuncOp"> {
-  let summary = "Lets weight gradients be written in the reduce dtype.";
+  let summary = "Writes weight gradients directly in the reduce dtype.";
   let description = [{
     A weight gradient of 16 bits is a sum that is accumulated in f32 anyway. Where
     its only use converts it to f32, the operator writes f32 itself: one rounding
@@ -142,7 +142,7 @@ def WidenWeightGradientsPass : Pass<"shardc-widen-weight-gradients", "::mlir::fu
 }
 
 def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
-  let summary = "Appends the optimizer's step on each segment's local shard.";
+  let summary = "Appends the optimizer step on each segment's local shard.";
   let description = [{
     After the last reduction: the squared gradient norm over all ranks, the
     numbers of the step, among them what gradients are clipped by, then one
@@ -166,35 +166,35 @@ def InsertOptimizerPass : Pass<"shardc-insert-optimizer", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"optimizer", "optimizer", "std::string", /*default=*/"\"sgd\"",
-           "sgd, adam, adamw, lion or muon.">,
-    Option<"momentum", "momentum", "double", "-1.0", "Momentum of sgd and muon; below 0: the optimizer's own.">,
-    Option<"dampening", "dampening", "double", "0.0", "What sgd's momentum takes off gradients.">,
-    Option<"nesterov", "nesterov", "bool", "false", "Nesterov's momentum of sgd.">,
+           "Optimizer: sgd, adam, adamw, lion or muon.">,
+    Option<"momentum", "momentum", "double", "-1.0", "Momentum of sgd and muon; below 0: the optimizer's default.">,
+    Option<"dampening", "dampening", "double", "0.0", "Dampening of SGD momentum.">,
+    Option<"nesterov", "nesterov", "bool", "false", "Use Nesterov momentum in sgd.">,
     Option<"beta1", "beta1", "double", "0.9", "Decay of the first moment.">,
-    Option<"beta2", "beta2", "double", "-1.0", "Decay of the second moment; below 0: the optimizer's own.">,
-    Option<"epsilon", "epsilon", "double", "1e-8", "Added to adam's and adamw's denominator.">,
-    Option<"amsgrad", "amsgrad", "bool", "false", "The greatest second moment in adam and adamw.">,
+    Option<"beta2", "beta2", "double", "-1.0", "Decay of the second moment; below 0: the optimizer's default.">,
+    Option<"epsilon", "epsilon", "double", "1e-8", "Term added to the denominator of adam and adamw.">,
+    Option<"amsgrad", "amsgrad", "bool", "false", "Use the maximum of second moments in adam and adamw.">,
     Option<"adjustLearningRate", "adjust-lr-fn", "std::string", "\"original\"",
-           "What muon's learning rate is multiplied by: original, match_rms_adamw or spectral_unclamped.">,
-    Option<"maximize", "maximize", "bool", "false", "Whether the loss is to grow.">,
+           "Learning-rate adjustment of muon: original, match_rms_adamw or spectral_unclamped.">,
+    Option<"maximize", "maximize", "bool", "false", "Maximize the loss.">,
     Option<"stateDtype", "state-dtype", "std::string", "\"\"",
-           "Dtype of what is kept of each element: bf16, or empty for the parameter's.">,
+           "Dtype of optimizer states: bf16, or empty for the parameter's.">,
     Option<"rounding", "rounding", "std::string", "\"nearest\"",
-           "How parameters of bf16 are rounded: nearest or stochastic.">,
+           "Rounding of bf16 parameters: nearest or stochastic.">,
     Option<"weightDecay", "weight-decay", "double", "0.0", "Weight decay.">,
     Option<"clipGradNorm", "clip-grad-norm", "double", "0.0",
-           "The largest norm of all gradients; 0 for any.">,
+           "Maximum norm of all gradients; 0: no limit.">,
     Option<"clipGradValue", "clip-grad-value", "double", "0.0",
-           "The largest magnitude of a gradient's element; 0 for any.">,
+           "Maximum magnitude of a gradient element; 0: no limit.">,
     Option<"lossScale", "loss-scale", "std::string", "\"1\"",
-           "What gradients are scaled by, as shardc-differentiate has it.">,
+           "Loss scale, as in shardc-differentiate.">,
     Option<"skipNonFinite", "skip-non-finite", "bool", "false",
-           "Update only where all gradients are finite.">];
+           "Skip the update unless all gradients are finite.">];
   let dependentDialects = ["::shardc::aten::AtenDialect", "::shardc::fsdp::FsdpDialect"];
 }
 
 def VerifyTrainingStepPass : Pass<"shardc-verify-training-step", "::mlir::ModuleOp"> {
-  let summary = "Checks what the differentiate phase promises.";
+  let summary = "Verifies the invariants of the differentiate phase.";
   let description = [{
     - D1: the step begins forward, backward, check (if there is anything to check)
       and update, once each, in this order.

@@ -337,7 +337,7 @@ static bool castsAnything(const GroupPolicy &policy) {
 FailureOr<fsdp::MeshOp>
 AssignGroupsPass::createMesh(func::FuncOp function,
                              ArrayRef<GroupPolicy> policies) {
-  constexpr size_t mostAxes = 4; // Of an artifact: runtime/format/Mesh.h.
+  constexpr size_t maxAxes = 4; // Of an artifact: runtime/format/Mesh.h.
   std::set<int64_t, std::greater<>> parts;
   for (const GroupPolicy &policy : policies)
     if (policy.reshardTo)
@@ -352,9 +352,9 @@ AssignGroupsPass::createMesh(func::FuncOp function,
     add(fsdp::MeshOp::replicateAxis.str(), replicate);
   add(fsdp::MeshOp::shardAxis.str(), worldSize / replicate);
   for (int64_t ranks : parts) {
-    if (sizes.back() % ranks != 0 || axes.size() == mostAxes)
+    if (sizes.back() % ranks != 0 || axes.size() == maxAxes)
       return emitNumberedError(getOperation(), "E0204")
-                 << "expected at most " << mostAxes - (replicate > 1 ? 2 : 1)
+                 << "expected at most " << maxAxes - (replicate > 1 ? 2 : 1)
                  << " different values of reshard_after_forward, each dividing "
                     "the next larger one, got "
                  << llvm::join(

@@ -93,12 +93,15 @@ void ChooseBatchNormStatisticsPass::runOnOperation() {
   if (!local || getRanks(getOperation()) == 1 || stats == "broadcast")
     return;
   InFlightDiagnostic warning = local.emitWarning();
-  warning << "each rank keeps running statistics of its own samples in "
-          << locals << " batch norm" << (locals == 1 ? "" : "s");
+  warning << locals
+          << (locals == 1 ? " batch norm normalizes" : " batch norms normalize")
+          << " with each rank's own batch and keep" << (locals == 1 ? "s" : "")
+          << " its own running statistics";
   warning.attachNote()
       << "help: --batch-norm-stats sync normalizes with the batch of all "
          "ranks, "
-         "as SyncBatchNorm; broadcast copies rank 0's running statistics to "
+         "as SyncBatchNorm does; broadcast copies rank 0's running statistics "
+         "to "
          "all "
          "ranks, as DDP does";
 }

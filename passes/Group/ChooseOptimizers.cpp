@@ -90,7 +90,7 @@ LogicalResult ChooseOptimizersPass::choose(fsdp::MemberOp member,
     }
     InFlightDiagnostic error = emitNumberedError(parameter, "E0226");
     error << "a rule assigns the optimizer " << named << " to parameter '"
-          << parameter.getSymName() << "', the model's optimizer is "
+          << parameter.getSymName() << "', but the model's optimizer is "
           << optimizer;
     error.attachNote() << "help: with --optimizer muon, rules can assign adamw "
                           "to parameters";

@@ -24,14 +24,14 @@ def NarrowMastersPass : Pass<"shardc-narrow-masters", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"masterDtype", "master-dtype", "std::string", /*default=*/"\"\"",
-           "bf16, or empty for the exported dtype.">,
+           "Dtype of master parameters: bf16, or empty for the exported dtype.">,
     Option<"rounding", "rounding", "std::string", /*default=*/"\"nearest\"",
-           "How updates are rounded: nearest or stochastic.">];
+           "Rounding of updates: nearest or stochastic.">];
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
 def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
-  let summary = "Puts every parameter into one group, by FSDP2's rule.";
+  let summary = "Assigns every parameter to one group, by FSDP2's rule.";
   let description = [{
     A parameter belongs to the innermost wrapped module that encloses all uses
     of it, else to `@root`. Tied parameters of two wrapped modules therefore go
@@ -60,33 +60,32 @@ def AssignGroupsPass : Pass<"shardc-assign-groups", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"worldSize", "world-size", "int64_t", /*default=*/"1",
-           "All ranks.">,
+           "Number of ranks.">,
     Option<"replicate", "replicate", "int64_t", /*default=*/"1",
-           "Replicas of the model, each of world-size / replicate ranks.">,
+           "Number of model replicas, each of world-size / replicate ranks.">,
     Option<"wrap", "wrap", "std::string", /*default=*/"\"blocks\"",
-           "Modules that are groups: 'blocks' or regular expressions.">,
+           "Modules to wrap: 'blocks' or regular expressions.">,
     Option<"paramDtype", "param-dtype", "std::string", /*default=*/"\"\"",
-           "Dtype that parameters are gathered in: f32, bf16 or empty "
-           "for their own.">,
+           "Dtype of parameter all-gathers: f32, bf16, or empty for the "
+           "parameters' own.">,
     Option<"reduceDtype", "reduce-dtype", "std::string", /*default=*/"\"\"",
-           "Dtype that gradients are reduced in; empty for the parameters' own.">,
+           "Dtype of gradient reductions; empty for the parameters' own.">,
     Option<"reshard", "reshard", "std::string", /*default=*/"\"default\"",
-           "When groups are resharded after forward: always, never, default or a "
-           "number of ranks.">,
+           "Reshard parameters after forward: always, never, default, or N ranks.">,
     Option<"rules", "rules", "std::string", /*default=*/"\"\"",
            "PATTERN:KEY=VALUE[,KEY=VALUE], separated by semicolons.">,
     Option<"pipelineStage", "pipeline-stage", "bool", /*default=*/"false",
-           "Whether the model is one stage of several: `default` reshards no group.">,
+           "Treat the model as one pipeline stage: `default` reshards no group.">,
     Option<"recompute", "recompute", "std::string", /*default=*/"\"none\"",
-           "Modules whose activations backward computes again: none, full, "
-           "selective or alternate for the wrapped ones, or patterns of paths.">,
+           "Modules whose activations are recomputed in backward: none, full, "
+           "selective or alternate for the wrapped ones, or path patterns.">,
     Option<"explain", "explain", "bool", /*default=*/"false",
-           "Whether groups say where their values are from.">];
+           "Record the origin of each group's values.">];
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
 def KeepChangedParametersPass : Pass<"shardc-keep-changed-parameters", "::mlir::ModuleOp"> {
-  let summary = "Gathers parameters that forward changes in the dtype of their master.";
+  let summary = "Uses the master dtype to all-gather parameters that forward modifies.";
   let description = [{
     A model that clips or normalizes its weights changes what the optimizer
     trains. The change is computed from the master, as it is without a policy, and
@@ -119,7 +118,7 @@ def KeepBatchNormF32Pass : Pass<"shardc-keep-batch-norm-f32", "::mlir::ModuleOp"
 }
 
 def ChooseBatchNormStatisticsPass : Pass<"shardc-choose-batch-norm-statistics", "::mlir::ModuleOp"> {
-  let summary = "Chooses whose batch a batch norm is of: this rank's or that of all ranks.";
+  let summary = "Selects per-rank or synchronized statistics for each batch norm.";
   let description = [{
     As the model says unless `stats` does: modules of `SyncBatchNorm` are of the batch of
     all ranks, others of each rank's own, as in FSDP2. `sync` makes all of them the former
@@ -136,12 +135,12 @@ def ChooseBatchNormStatisticsPass : Pass<"shardc-choose-batch-norm-statistics", 
   }];
   let options = [
     Option<"stats", "stats", "std::string", /*default=*/"\"\"",
-           "local, sync, broadcast, or empty: as the model says.">];
+           "local, sync, broadcast, or empty: as in the model.">];
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
 def ApplyBufferRulesPass : Pass<"shardc-apply-buffer-rules", "::mlir::ModuleOp"> {
-  let summary = "Says what ranks make of buffers that each of them writes.";
+  let summary = "Sets how buffers that every rank writes are synchronized.";
   let description = [{
     Rules by names: `.*\.codebook:sync=mean; seen:sync=sum`. A buffer gets what the last rule
     that matches it says, of a tied one by any of its names; a rule that is a whole name
@@ -155,12 +154,12 @@ def ApplyBufferRulesPass : Pass<"shardc-apply-buffer-rules", "::mlir::ModuleOp">
   }];
   let options = [
     Option<"rules", "rules", "std::string", /*default=*/"\"\"",
-           "PATTERN:sync=WORD, separated by semicolons.">];
+           "PATTERN:sync=VALUE, separated by semicolons.">];
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
 def ApplyParameterRulesPass : Pass<"shardc-apply-parameter-rules", "::mlir::ModuleOp"> {
-  let summary = "Gives some parameters hyperparameters of their own, or freezes them.";
+  let summary = "Sets hyperparameters of individual parameters, or freezes them.";
   let description = [{
     Rules are the `param_groups` of torch.optim, by names:
     `.*bias:weight_decay=0; embed\..*:weight_decay=0,lr_scale=0.1; h\.0\..*:frozen=true`.
@@ -184,7 +183,7 @@ def ApplyParameterRulesPass : Pass<"shardc-apply-parameter-rules", "::mlir::Modu
 }
 
 def ChooseOptimizersPass : Pass<"shardc-choose-optimizers", "::mlir::ModuleOp"> {
-  let summary = "Says which parameters have another optimizer than the model's.";
+  let summary = "Selects the parameters that use a different optimizer from the model's.";
   let description = [{
     Beside `muon`, whose steps are made of matrices, everything else has `adamw`: what
     is no matrix, and tables that `aten.embedding` reads, as its authors advise. A rule of
@@ -203,7 +202,7 @@ def ChooseOptimizersPass : Pass<"shardc-choose-optimizers", "::mlir::ModuleOp"> 
 }
 
 def VerifyGroupedPass : Pass<"shardc-verify-grouped", "::mlir::ModuleOp"> {
-  let summary = "Checks what the group phase promises.";
+  let summary = "Verifies the invariants of the group phase.";
   let description = [{
     - G1: every parameter is a member of exactly one group.
     - G2: every member names a declared parameter, and `keep` is a

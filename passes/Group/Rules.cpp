@@ -65,15 +65,15 @@ static double parseNumber(std::string_view text) {
 
 /// A hyperparameter, as --weight-decay has it.
 static bool isFactor(std::string_view text) {
-  constexpr double most = 1e6;
+  constexpr double max = 1e6;
   double value = parseNumber(text);
-  return value >= 0 && value <= most;
+  return value >= 0 && value <= max;
 }
 
 static bool isDivisor(std::string_view text) {
-  constexpr double least = 1e-6, most = 1e6;
+  constexpr double min = 1e-6, max = 1e6;
   double value = parseNumber(text);
-  return text == "none" || (value >= least && value <= most);
+  return text == "none" || (value >= min && value <= max);
 }
 
 std::span<const RuleKey> moduleRuleKeys() {

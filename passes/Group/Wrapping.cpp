@@ -83,7 +83,7 @@ public:
     return isNumbered(module.path) ||
            (composite.contains(module.path) &&
             !containers.contains(module.type) &&
-            mostInside(module.path) <= counts.at(module.path));
+            maxInside(module.path) <= counts.at(module.path));
   }
 
 private:
@@ -92,12 +92,12 @@ private:
   /// Those of them that have submodules.
   std::set<std::string> composite;
 
-  size_t mostInside(const std::string &path) const {
-    size_t most = 0;
+  size_t maxInside(const std::string &path) const {
+    size_t max = 0;
     for (auto at = composite.lower_bound(path + ".");
          at != composite.end() && at->starts_with(path + "."); ++at)
-      most = std::max(most, counts.at(*at));
-    return most;
+      max = std::max(max, counts.at(*at));
+    return max;
   }
 };
 } // namespace
@@ -158,7 +158,7 @@ std::vector<std::string> splitPatterns(std::string_view list) {
 // Selection
 //===----------------------------------------------------------------------===//
 
-static constexpr std::string_view leastPrefix = ">=";
+static constexpr std::string_view minPrefix = ">=";
 static constexpr std::string_view blocksEntry = "blocks";
 
 /// The number behind `prefix`; nothing unless it is positive.
@@ -185,10 +185,10 @@ public:
 
   WrapSelection select(const std::vector<std::string> &entries) {
     for (const std::string &entry : entries)
-      if (!entry.starts_with(leastPrefix) && !add(entry))
+      if (!entry.starts_with(minPrefix) && !add(entry))
         return selection;
     for (const std::string &entry : entries)
-      if (entry.starts_with(leastPrefix) && !addLarge(entry))
+      if (entry.starts_with(minPrefix) && !addLarge(entry))
         return selection;
     std::sort(selection.groups.begin(), selection.groups.end(),
               [&](const WrappedModules &a, const WrappedModules &b) {
@@ -288,8 +288,8 @@ private:
 
   /// Inner modules first, so that what they take is not their ancestors'.
   bool addLarge(const std::string &entry) {
-    const std::optional<int64_t> least = numberBehind(entry, leastPrefix);
-    if (!least)
+    const std::optional<int64_t> min = numberBehind(entry, minPrefix);
+    if (!min)
       return fail(Problem::invalidEntry, entry,
                   "expected a positive number of elements");
     std::vector<size_t> order(problem.modules.size());
@@ -303,7 +303,7 @@ private:
     });
     for (size_t module : order) {
       const std::string &path = problem.modules[module].path;
-      if (!entryOf[module].empty() || elementsLeftIn(path) < *least)
+      if (!entryOf[module].empty() || elementsLeftIn(path) < *min)
         continue;
       entryOf[module] = entry;
       selection.groups.push_back({path});

@@ -88,12 +88,12 @@ std::optional<int64_t> TargetShifts::ofUse(OpOperand &use) {
 std::optional<int64_t> TargetShifts::of(Value value) {
   if (auto found = known.find(value); found != known.end())
     return found->second;
-  std::optional<int64_t> least;
+  std::optional<int64_t> min;
   if (isa<IntegerType>(aten::tensorType(value).getElementType()))
     for (OpOperand &use : value.getUses())
       if (std::optional<int64_t> shift = ofUse(use))
-        least = least ? std::min(*least, *shift) : *shift;
-  return known[value] = least;
+        min = min ? std::min(*min, *shift) : *shift;
+  return known[value] = min;
 }
 
 void FindShiftedTargetsPass::runOnOperation() {

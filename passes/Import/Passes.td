@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def SplitComplexPass : Pass<"shardc-split-complex", "::mlir::func::FuncOp"> {
-  let summary = "Writes operators that move complex numbers as two on their parts.";
+  let summary = "Lowers complex data movement to pairs of operators on real and imaginary parts.";
   let description = [{
     An operator that is linear in its elements with real factors (it moves,
     chooses, writes or adds them up) does the same to real and imaginary parts.
@@ -25,7 +25,7 @@ def SplitComplexPass : Pass<"shardc-split-complex", "::mlir::func::FuncOp"> {
 }
 
 def FoldConstantsPass : Pass<"shardc-fold-constants", "::mlir::func::FuncOp"> {
-  let summary = "Computes what depends on constants alone.";
+  let summary = "Folds operators that depend only on constants.";
   let description = [{
     Position indices and masks are computed by a model from `arange` and shapes.
     Operators on constants of at most `max-elements` elements become constants
@@ -39,12 +39,12 @@ def FoldConstantsPass : Pass<"shardc-fold-constants", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"maxElements", "max-elements", "int64_t", /*default=*/"65536",
-           "Largest constant, in elements, that folding makes.">];
+           "Maximum size of a folded constant, in elements.">];
   let dependentDialects = ["::shardc::aten::AtenDialect"];
 }
 
 def BoundInputsPass : Pass<"shardc-bound-inputs", "::mlir::func::FuncOp"> {
-  let summary = "Notes which integers each input may hold.";
+  let summary = "Annotates integer inputs with the values that they may hold.";
   let description = [{
     An integer input that indexes a table or names a class gets
     `shardc.upper_bound`, the smallest that any of its uses has, and
@@ -60,7 +60,7 @@ def BoundInputsPass : Pass<"shardc-bound-inputs", "::mlir::func::FuncOp"> {
 }
 
 def FindShiftedTargetsPass : Pass<"shardc-find-shifted-targets", "::mlir::func::FuncOp"> {
-  let summary = "Notes which targets the model itself shifts.";
+  let summary = "Marks the targets that the model itself shifts.";
   let description = [{
     Language models are trained to predict the next token. Some take targets that are
     shifted already, others shift them, as those of Hugging Face do. Of the latter, an
@@ -89,7 +89,7 @@ def BuildModuleTreePass : Pass<"shardc-build-module-tree", "::mlir::func::FuncOp
 }
 
 def VerifyImportedPass : Pass<"shardc-verify-imported", "::mlir::ModuleOp"> {
-  let summary = "Checks what the import phase promises.";
+  let summary = "Verifies the invariants of the import phase.";
   let description = [{
     - I1: there is one function, `@forward`, and it returns one floating-point
       scalar.

@@ -13,7 +13,7 @@
 include "mlir/Pass/PassBase.td"
 
 def RequireInputsPass : Pass<"shardc-require-inputs", "::mlir::ModuleOp"> {
-  let summary = "Refuses inputs and buffers that an artifact cannot have.";
+  let summary = "Rejects inputs and buffers that an artifact cannot hold.";
   let description = [{
     Every input has elements, and inputs and buffers have dtypes that an artifact
     can hold. What does not is error E0136. Inputs whose first dimensions are equal
@@ -25,7 +25,7 @@ def RequireInputsPass : Pass<"shardc-require-inputs", "::mlir::ModuleOp"> {
 }
 
 def SetTargetPass : Pass<"shardc-set-target", "::mlir::ModuleOp"> {
-  let summary = "Says what the module is compiled for.";
+  let summary = "Sets the target that the module is compiled for.";
   let description = [{
     The attribute `shardc.target` names an entry of `passes/CostModel/Target.cpp`:
     vectors, threads, memories, the type of sums and the library calls of a
@@ -36,11 +36,11 @@ def SetTargetPass : Pass<"shardc-set-target", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"",
-           "The target's name, such as x86-64-v3 or sm_90.">];
+           "Target name, such as x86-64-v3 or sm_90.">];
 }
 
 def ExpandComplexPass : Pass<"shardc-expand-complex", "::mlir::func::FuncOp"> {
-  let summary = "Writes complex numbers as pairs of real ones.";
+  let summary = "Lowers complex numbers to pairs of real ones.";
   let description = [{
     A complex tensor becomes a real one with a last dimension of 2, so that
     `view_as_complex` and `view_as_real` vanish, operators on shapes keep that
@@ -55,7 +55,7 @@ def ExpandComplexPass : Pass<"shardc-expand-complex", "::mlir::func::FuncOp"> {
 }
 
 def WidenIntegersPass : Pass<"shardc-widen-integers", "::mlir::func::FuncOp"> {
-  let summary = "Computes with integers of 8 and 16 bits in 32 bits.";
+  let summary = "Widens arithmetic on 8-bit and 16-bit integers to 32 bits.";
   let description = [{
     Operators on narrow integers become the same ones on i32, of whose results the low
     bits are kept: sums, products and shifts are then those of PyTorch, also where they wrap
@@ -70,7 +70,7 @@ def WidenIntegersPass : Pass<"shardc-widen-integers", "::mlir::func::FuncOp"> {
 }
 
 def JoinSlicesPass : Pass<"shardc-join-slices", "::mlir::func::FuncOp"> {
-  let summary = "Joins the gradients of the pieces of one tensor by concatenation.";
+  let summary = "Replaces sums of zero-padded slice gradients by concatenations.";
   let description = [{
     The gradient of a tensor that was split into pieces arrives as a sum of
     zero-padded gradients, one a piece. Where the pieces tile the tensor, the
@@ -83,7 +83,7 @@ def JoinSlicesPass : Pass<"shardc-join-slices", "::mlir::func::FuncOp"> {
 }
 
 def PadClassesPass : Pass<"shardc-pad-classes", "::mlir::func::FuncOp"> {
-  let summary = "Gives a vocabulary as many classes as fill lines of memory.";
+  let summary = "Pads the vocabulary dimension to whole cache lines.";
   let description = [{
     Where a linear layer of 1024 classes or more computes the logits of a
     cross-entropy and their rows are no multiple of 16 bytes, as those of GPT-2's
@@ -100,7 +100,7 @@ def PadClassesPass : Pass<"shardc-pad-classes", "::mlir::func::FuncOp"> {
 }
 
 def SortScattersPass : Pass<"shardc-sort-scatters", "::mlir::func::FuncOp"> {
-  let summary = "Adds rows at computed places by the library call that sorts them.";
+  let summary = "Lowers scatter-adds of rows to the library call that sorts the indices.";
   let description = [{
     `index_put` with `accumulate`, and `scatter_reduce` of sums whose index is
     the same for a whole row, become the gradient of an embedding on targets that
@@ -138,7 +138,7 @@ def SelectLibrariesPass : Pass<"shardc-select-libraries", "::mlir::func::FuncOp"
 }
 
 def RequireKernelsPass : Pass<"shardc-require-kernels", "::mlir::func::FuncOp"> {
-  let summary = "Refuses operators that neither a kernel nor a library computes.";
+  let summary = "Rejects operators that have neither a kernel nor a library call.";
   let description = [{
     Error E0240 names every kind of operator that is left without a library call
     and has no kernel for its form or its element types, with one module path
@@ -150,7 +150,7 @@ def RequireKernelsPass : Pass<"shardc-require-kernels", "::mlir::func::FuncOp"> 
 }
 
 def FormKernelsPass : Pass<"shardc-form-kernels", "::mlir::func::FuncOp"> {
-  let summary = "Makes one kernel of every remaining operator that computes.";
+  let summary = "Lowers each remaining compute operator to one kernel.";
   let description = [{
     The operator's `KernelOpInterface` builds its loop nests as `linalg` in the
     kernel's region. Constants move into the kernels that read them, and results
@@ -166,7 +166,7 @@ def FormKernelsPass : Pass<"shardc-form-kernels", "::mlir::func::FuncOp"> {
 }
 
 def FuseKernelsPass : Pass<"shardc-fuse-kernels", "::mlir::func::FuncOp"> {
-  let summary = "Merges point-wise kernels with the kernels around them.";
+  let summary = "Fuses point-wise kernels with adjacent kernels.";
   let description = [{
     Merges a kernel into one that reads its result where one of the two is
     point-wise over the elements that pass between them, so that these are read
@@ -197,11 +197,11 @@ def FuseKernelsPass : Pass<"shardc-fuse-kernels", "::mlir::func::FuncOp"> {
       "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
       "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
   let options = [Option<"withinOperators", "within-operators", "bool", "false",
-      "Merge kernels of one operator of the model alone.">];
+      "Fuse only kernels that come from the same model operator.">];
 }
 
 def MaterializeViewsPass : Pass<"shardc-materialize-views", "::mlir::func::FuncOp"> {
-  let summary = "Turns views into strides, and into copies only where strides cannot express them.";
+  let summary = "Lowers views to strides, and to copies only where strides cannot express them.";
   let description = [{
     Each `view`, `permute`, `slice` and `expand` becomes an `exec.view` of the
     storage that its source lives in. Where the source's layout does not allow
@@ -223,7 +223,7 @@ def MaterializeViewsPass : Pass<"shardc-materialize-views", "::mlir::func::FuncO
 }
 
 def SplitReductionsPass : Pass<"shardc-split-reductions", "::mlir::func::FuncOp"> {
-  let summary = "Divides long sums with few results into partial sums, for threads.";
+  let summary = "Splits long reductions with few results into partial sums for threads.";
   let description = [{
     A loss is one number, so its nest has no loop that threads could share. Where
     a reduction has fewer results than the target's threads want and enough
@@ -240,7 +240,7 @@ def SplitReductionsPass : Pass<"shardc-split-reductions", "::mlir::func::FuncOp"
 }
 
 def VerifyKernelsPass : Pass<"shardc-verify-kernels", "::mlir::func::FuncOp"> {
-  let summary = "Checks what the kernel phase promises.";
+  let summary = "Verifies the invariants of the kernel phase.";
   let description = [{
     - K1: no operation of the `aten` dialect and no `fsdp.cast` is left.
     - K2: a kernel's region contains only loop nests that can be compiled:
@@ -257,7 +257,7 @@ def VerifyKernelsPass : Pass<"shardc-verify-kernels", "::mlir::func::FuncOp"> {
 }
 
 def OutlineKernelsPass : Pass<"shardc-outline-kernels", "::mlir::ModuleOp"> {
-  let summary = "Writes a function for each launch of each kernel.";
+  let summary = "Outlines each launch of each kernel into a function.";
   let description = [{
     Loop nests of a kernel that share an outer parallel loop become one launch:
     a function that runs iterations [begin, end) of that loop on flat buffers.
@@ -278,9 +278,9 @@ def OutlineKernelsPass : Pass<"shardc-outline-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"pointwiseBlock", "pointwise-block", "int64_t", "0",
-           "Elements of one iteration of a point-wise launch, in place of the target's number.">,
+           "Elements per iteration of a point-wise launch; 0: the target's default.">,
     Option<"keepKernels", "keep-kernels", "bool", "false",
-           "Keep each kernel's region beside its launches.">];
+           "Keep each kernel's region alongside its launches.">];
   let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::NVVM::NVVMDialect", "::mlir::vector::VectorDialect",
       "::shardc::exec::ExecDialect",
       "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",

@@ -160,14 +160,14 @@ static void selectBatches(aten::MatmulOp op) {
 /// only its library uses tensor cores.
 static bool isWorthCall(RankedTensorType self, RankedTensorType other,
                         const Target &target) {
-  constexpr int64_t leastExtent = 8, leastMultiplications = 8192;
+  constexpr int64_t minExtent = 8, minMultiplications = 8192;
   const int64_t rank = self.getRank();
   const std::array<int64_t, 3> extents = {self.getDimSize(rank - 2),
                                           self.getDimSize(rank - 1),
                                           other.getDimSize(rank - 1)};
   return target.compiler == Compiler::Cuda ||
-         (*llvm::min_element(extents) >= leastExtent &&
-          extents[0] * extents[1] * extents[2] >= leastMultiplications);
+         (*llvm::min_element(extents) >= minExtent &&
+          extents[0] * extents[1] * extents[2] >= minMultiplications);
 }
 
 static void selectProduct(aten::MatmulOp op, const Target &target) {

@@ -196,11 +196,10 @@ static Places findPlaces(aten::Composition &at, const RowSum &sum) {
   for (auto [dim, given] : llvm::zip_equal(sum.dims, sum.indices)) {
     const int64_t size = aten::shapeOf(sum.self)[dim];
     Value index = at.to(at.view(given, sum.rows), i64);
-    const int64_t least = sum.wraps ? -size : 0;
+    const int64_t min = sum.wraps ? -size : 0;
     if (!isKnownBelow(given, size, sum.wraps)) {
       Value isNone = at.create<aten::LogicalOrOp>(
-          at.create<aten::LtScalarOp>(index,
-                                      at.builder.getI64IntegerAttr(least)),
+          at.create<aten::LtScalarOp>(index, at.builder.getI64IntegerAttr(min)),
           at.create<aten::GeScalarOp>(index,
                                       at.builder.getI64IntegerAttr(size)));
       places.areNone =

@@ -78,12 +78,12 @@ static SmallVector<int64_t> stridesOf(Value tensor, exec::KernelOp kernel) {
 /// `generic` reads, in elements.
 static SmallVector<int64_t> stridesOfLoops(linalg::GenericOp generic) {
   SmallVector<int64_t> strides(generic.getNumLoops(), 0);
-  int64_t mostElements = 0;
+  int64_t maxElements = 0;
   for (OpOperand *input : generic.getDpsInputOperands()) {
     auto type = dyn_cast<RankedTensorType>(input->get().getType());
-    if (!type || type.getNumElements() <= mostElements)
+    if (!type || type.getNumElements() <= maxElements)
       continue;
-    mostElements = type.getNumElements();
+    maxElements = type.getNumElements();
     strides.assign(generic.getNumLoops(), 0);
     AffineMap map = generic.getMatchingIndexingMap(input);
     for (auto [index, stride] :
@@ -135,9 +135,9 @@ chooseDivision(linalg::GenericOp generic,
       ofLines || preferences.blockThreads == 1 ? 1024 : 512;
   const int64_t wanted = 4 * enough / results;
   auto partsOf = [&](int64_t size) {
-    int64_t most = std::min({size, terms / fewestTerms, 16 * wanted});
+    int64_t max = std::min({size, terms / fewestTerms, 16 * wanted});
     int64_t parts = 1;
-    for (int64_t divisor = 2; divisor <= most && parts < wanted; ++divisor)
+    for (int64_t divisor = 2; divisor <= max && parts < wanted; ++divisor)
       if (size % divisor == 0)
         parts = divisor;
     return parts;

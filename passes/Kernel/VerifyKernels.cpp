@@ -84,9 +84,9 @@ static LogicalResult verifyLibrary(exec::LibraryOp library) {
     return library.emitError("K3: expected a known library call, got '")
            << library.getCall() << "'";
   size_t operands = library.getInputs().size();
-  if (operands < kind->leastOperands || operands > kind->mostOperands)
+  if (operands < kind->minOperands || operands > kind->maxOperands)
     return library.emitError("K3: expected ")
-           << kind->leastOperands << " to " << kind->mostOperands
+           << kind->minOperands << " to " << kind->maxOperands
            << " operands of '" << library.getCall() << "', got " << operands;
   if (library.getNumResults() != kind->results)
     return library.emitError("K3: expected ")

@@ -265,36 +265,36 @@ static void takeIfFewerWaits(Packing &packing, Packing other, int64_t budget) {
     packing = std::move(other);
 }
 
-/// Periods, first and last step of each, in which `least` bytes or more are
+/// Periods, first and last step of each, in which `min` bytes or more are
 /// live.
 static std::vector<std::pair<int64_t, int64_t>>
-fullPeriods(const std::vector<PackingItem> &items, int64_t least) {
+fullPeriods(const std::vector<PackingItem> &items, int64_t min) {
   std::vector<std::pair<int64_t, int64_t>> periods;
   int64_t live = 0;
   bool isFull = false;
   for (auto [step, delta] : changes(items)) {
     live += delta;
-    if (live >= least && !isFull)
+    if (live >= min && !isFull)
       periods.emplace_back(step, step);
-    else if (live < least && isFull)
+    else if (live < min && isFull)
       periods.back().second = step - 1;
-    isFull = live >= least;
+    isFull = live >= min;
   }
   return periods;
 }
 
-/// The buffers of at least `leastSize` bytes that are live when at least
-/// `leastLive` bytes are.
+/// The buffers of at least `minSize` bytes that are live when at least
+/// `minLive` bytes are.
 static std::vector<size_t> findCrux(const std::vector<PackingItem> &items,
-                                    int64_t leastSize, int64_t leastLive) {
-  const auto periods = fullPeriods(items, leastLive);
+                                    int64_t minSize, int64_t minLive) {
+  const auto periods = fullPeriods(items, minLive);
   std::vector<size_t> numbers;
   for (size_t number = 0; number < items.size(); ++number) {
     const PackingItem &item = items[number];
     auto period = std::lower_bound(
         periods.begin(), periods.end(), item.first,
         [](const auto &period, int64_t step) { return period.second < step; });
-    if (item.size >= leastSize && period != periods.end() &&
+    if (item.size >= minSize && period != periods.end() &&
         period->first <= item.last)
       numbers.push_back(number);
   }
@@ -403,9 +403,9 @@ Packing packArena(const std::vector<PackingItem> &items, int64_t alignment,
     takeIfFewerWaits(packing, packInOrders(aligned, size), size);
     takeIfFewerWaits(packing, apart, size);
   }
-  const int64_t mostLive = maximumLive(aligned);
+  const int64_t maxLive = maximumLive(aligned);
   const Packing firstFit = packing;
-  int64_t proven = mostLive;
+  int64_t proven = maxLive;
   bool isSmaller = packCruxFirst(aligned, maxWork, proven, packing);
   isSmaller |= packExactly(aligned, maxWork, proven, packing);
   if (isSmaller) {
@@ -422,7 +422,7 @@ Packing packArena(const std::vector<PackingItem> &items, int64_t alignment,
       takeIfFewerWaits(packing, moveApart(aligned, packing, largest), largest);
     packing.searchNodes = nodes;
   }
-  packing.lowerBound = mostLive;
+  packing.lowerBound = maxLive;
   packing.isOptimal = packing.size == proven;
   return packing;
 }

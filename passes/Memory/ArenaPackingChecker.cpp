@@ -55,7 +55,7 @@ Complaint checkPacking(const std::vector<PackingItem> &items, int64_t alignment,
   if (packing.offsets.size() != items.size())
     return std::to_string(packing.offsets.size()) + " offsets for " +
            std::to_string(items.size()) + " buffers";
-  int64_t mostLive = 0, waits = 0;
+  int64_t maxLive = 0, waits = 0;
   auto alignedEnd = [&](size_t number) {
     return packing.offsets[number] +
            (items[number].size + alignment - 1) / alignment * alignment;
@@ -63,7 +63,7 @@ Complaint checkPacking(const std::vector<PackingItem> &items, int64_t alignment,
   for (size_t i = 0; i < items.size(); ++i) {
     if (Complaint complaint = checkItem(items, i, alignment, packing))
       return complaint;
-    mostLive = std::max(mostLive, liveAtBegin(items, i, alignment));
+    maxLive = std::max(maxLive, liveAtBegin(items, i, alignment));
     int64_t begin = packing.offsets[i], end = begin + items[i].size;
     for (size_t j = 0; j < i; ++j) {
       int64_t other = packing.offsets[j], otherEnd = other + items[j].size;
@@ -81,10 +81,10 @@ Complaint checkPacking(const std::vector<PackingItem> &items, int64_t alignment,
   if (packing.waits != waits)
     return "the packing costs " + std::to_string(waits) + " waits, not " +
            std::to_string(packing.waits);
-  if (packing.lowerBound != mostLive || packing.lowerBound > packing.size)
+  if (packing.lowerBound != maxLive || packing.lowerBound > packing.size)
     return "the lower bound is " + std::to_string(packing.lowerBound) +
-           " where " + std::to_string(mostLive) +
-           " bytes live at one step of " + std::to_string(packing.size);
+           " where " + std::to_string(maxLive) + " bytes live at one step of " +
+           std::to_string(packing.size);
   return {};
 }
 

@@ -10,7 +10,7 @@
 include "mlir/Pass/PassBase.td"
 
 def LowerToCommandsPass : Pass<"shardc-lower-to-commands", "::mlir::ModuleOp"> {
-  let summary = "Turns the step into an exec.program on memory without places.";
+  let summary = "Lowers the step to an exec.program with unplaced buffers.";
   let description = [{
     Every value of `@step` gets memory: a state, an input, a buffer, or a part of
     one. A gathered segment's members are parts of the gather's output, and
@@ -27,7 +27,7 @@ def LowerToCommandsPass : Pass<"shardc-lower-to-commands", "::mlir::ModuleOp"> {
     {{example: test/passes/Memory/lower-to-commands.mlir @gradient_in_place}}
   }];
   let options = [Option<"copies", "copies", "bool", "false",
-      "Copy parameters out of gathers and gradients into reductions.">];
+      "Copy parameters out of all-gathers and gradients into reductions.">];
   let dependentDialects = [
     "::shardc::exec::ExecDialect", "::mlir::tensor::TensorDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::arith::ArithDialect",
@@ -35,7 +35,7 @@ def LowerToCommandsPass : Pass<"shardc-lower-to-commands", "::mlir::ModuleOp"> {
 }
 
 def AddWorkspacesPass : Pass<"shardc-add-workspaces", "::mlir::ModuleOp"> {
-  let summary = "Gives library calls of GPUs the memory that they work in.";
+  let summary = "Adds workspace buffers to GPU library calls.";
   let description = [{
     Where the target has workspaces, each call that may need one gets a buffer of
     its own, which lives as long as the command and shares bytes with what does not
@@ -65,11 +65,11 @@ def PlaceBuffersPass : Pass<"shardc-place-buffers", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"slack", "slack", "double", "0",
-           "How much larger the arena may be, as a part of it, to save waits.">];
+           "Fraction by which the arena may grow to save waits.">];
 }
 
 def InsertEventsPass : Pass<"shardc-insert-events", "::mlir::ModuleOp"> {
-  let summary = "Orders commands of different streams that touch the same bytes.";
+  let summary = "Inserts events to order commands on different streams that access the same bytes.";
   let description = [{
     Runs after `shardc-place-buffers`: buffers that share bytes are ordered too, and
     the program says how many waits only serve that (`reuse_waits`).
@@ -82,7 +82,7 @@ def InsertEventsPass : Pass<"shardc-insert-events", "::mlir::ModuleOp"> {
 }
 
 def VerifyProgramPass : Pass<"shardc-verify-program", "::mlir::ModuleOp"> {
-  let summary = "Checks what the memory phase promises.";
+  let summary = "Verifies the invariants of the memory phase.";
   let description = [{
     - M1: every buffer has an offset, and on every rank every operand is inside the
       arena, or inside the state, input or scalar that it is part of.

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ApplyPrecisionPass : Pass<"shardc-apply-precision", "::mlir::ModuleOp"> {
-  let summary = "Applies each group's mixed-precision policy and infers all dtypes anew.";
+  let summary = "Applies each group's mixed-precision policy and re-infers all dtypes.";
   let description = [{
     A parameter is read in the dtype that it is gathered in: `keep` of its
     member, else `param` of its group's policy, else its own. Under
@@ -39,7 +39,7 @@ def ApplyPrecisionPass : Pass<"shardc-apply-precision", "::mlir::ModuleOp"> {
 }
 
 def SaturateExtremesPass : Pass<"shardc-saturate-extremes", "::mlir::ModuleOp"> {
-  let summary = "Makes the extremes of a wide dtype those of the dtype that they follow.";
+  let summary = "Replaces finfo extremes of a wide dtype by those of the narrower dtype in use.";
   let description = [{
     `torch.finfo(x.dtype).min`, with which models mask, is a number of f32 in an
     export in f32. Where x is narrower under the policy, the number is that of
@@ -57,7 +57,7 @@ def SaturateExtremesPass : Pass<"shardc-saturate-extremes", "::mlir::ModuleOp"> 
 }
 
 def ResolveConversionsPass : Pass<"shardc-resolve-conversions", "::mlir::ModuleOp"> {
-  let summary = "Replaces conversions to another tensor's dtype by ones to a known dtype.";
+  let summary = "Resolves conversions to another tensor's dtype to conversions to a known dtype.";
   let description = [{
     All dtypes are known, so an `aten.to.other` is an `aten.to`, or nothing where
     it changes nothing. What was there for its dtype alone goes away: a parameter
@@ -69,7 +69,7 @@ def ResolveConversionsPass : Pass<"shardc-resolve-conversions", "::mlir::ModuleO
 }
 
 def VerifyPrecisionPass : Pass<"shardc-verify-precision", "::mlir::ModuleOp"> {
-  let summary = "Checks what the precision phase promises.";
+  let summary = "Verifies the invariants of the precision phase.";
   let description = [{
     - P1: a floating-point dtype changes only at `fsdp.cast`, at `aten.to`, or by an
       operator's type inference (which the operator's own verifier checks).

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def RematerializeGathersPass : Pass<"shardc-rematerialize-gathers", "::mlir::ModuleOp"> {
-  let summary = "Gathers a group again in backward where its policy reshards it after forward.";
+  let summary = "All-gathers a group again in backward if its policy reshards it after forward.";
   let description = [{
     Before this pass backward reuses the value that forward gathered, which is
     the policy `never`. To reshard after forward is to clone the gather (and the
@@ -29,7 +29,7 @@ def RematerializeGathersPass : Pass<"shardc-rematerialize-gathers", "::mlir::Mod
 }
 
 def RematerializeActivationsPass : Pass<"shardc-rematerialize-activations", "::mlir::ModuleOp"> {
-  let summary = "Computes activations of some modules again in backward.";
+  let summary = "Recomputes the activations of selected modules in backward.";
   let description = [{
     Activation checkpointing, by the act that reshards groups, on other operators. Of a
     module that `shardc.recompute` names, nothing stays but what it takes from outside and
@@ -52,7 +52,7 @@ def RematerializeActivationsPass : Pass<"shardc-rematerialize-activations", "::m
 }
 
 def SplitCollectivesPass : Pass<"shardc-split-collectives", "::mlir::func::FuncOp"> {
-  let summary = "Turns each collective into a start and a wait.";
+  let summary = "Splits each collective into a start and a wait.";
   let description = [{
     A gather's wait stays where the gather was; a reduction's wait moves to the
     begin of the update part, its first use. Nothing is moved earlier yet:
@@ -64,7 +64,7 @@ def SplitCollectivesPass : Pass<"shardc-split-collectives", "::mlir::func::FuncO
 }
 
 def HoistAllGathersPass : Pass<"shardc-hoist-all-gathers", "::mlir::func::FuncOp"> {
-  let summary = "Starts each gather early enough to hide it behind compute.";
+  let summary = "Hoists the start of each all-gather to overlap it with compute.";
   let description = [{
     Moves the start of the k-th gather to just after the wait of gather
     k - `distance`: with 1, while a group computes, the next one is gathered.
@@ -77,11 +77,11 @@ def HoistAllGathersPass : Pass<"shardc-hoist-all-gathers", "::mlir::func::FuncOp
     {{example: test/passes/Schedule/hoist-all-gathers.mlir @starts_one_gather_ahead}}
   }];
   let options = [Option<"distance", "distance", "unsigned", "1",
-      "How many gathers run ahead; 0 leaves each start at its wait.">];
+      "Number of all-gathers to prefetch; 0: none.">];
 }
 
 def InsertReshardsPass : Pass<"shardc-insert-reshards", "::mlir::func::FuncOp"> {
-  let summary = "Frees each whole group after its last use.";
+  let summary = "Reshards each unsharded group after its last use.";
   let description = [{
     A group that a gather made whole lives from its wait to the last use of any
     view of it, or of a view of that; its bytes are free for other values
@@ -94,7 +94,7 @@ def InsertReshardsPass : Pass<"shardc-insert-reshards", "::mlir::func::FuncOp"> 
 }
 
 def VerifyScheduledPass : Pass<"shardc-verify-scheduled", "::mlir::ModuleOp"> {
-  let summary = "Checks what the schedule phase promises.";
+  let summary = "Verifies the invariants of the schedule phase.";
   let description = [{
     - C1: every collective is asynchronous, and every start is followed by one wait,
       or by a sum over replicas that has one.

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def LayoutGroupsPass : Pass<"shardc-layout-groups", "::mlir::ModuleOp"> {
-  let summary = "Lays the members of each group end to end in flat segments.";
+  let summary = "Lays out the members of each group in flat segments.";
   let description = [{
     Members of one gathered, one reduce and one master dtype form a segment (the
     frozen ones a segment of their own): a flat buffer in which each parameter
@@ -27,12 +27,12 @@ def LayoutGroupsPass : Pass<"shardc-layout-groups", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"gradientDtype", "gradient-dtype", "std::string", /*default=*/"\"f32\"",
-           "What sums of gradients are kept in: f32, or reduce for the dtype that they are reduced in.">];
+           "Dtype of accumulated gradients: f32, or reduce for the reduce dtype.">];
   let dependentDialects = ["::shardc::fsdp::FsdpDialect"];
 }
 
 def InlineModulesPass : Pass<"shardc-inline-modules", "::mlir::func::FuncOp"> {
-  let summary = "Inlines every module; its path stays as the location.";
+  let summary = "Inlines every module and keeps its path as the location.";
   let description = [{
     Replaces each `fsdp.module` by its body. An operation whose location has no
     module path gets the module's.
@@ -42,7 +42,7 @@ def InlineModulesPass : Pass<"shardc-inline-modules", "::mlir::func::FuncOp"> {
 }
 
 def InsertUnshardsPass : Pass<"shardc-insert-unshards", "::mlir::ModuleOp"> {
-  let summary = "Makes each group whole at its first use and reads parameters as views.";
+  let summary = "Unshards each group at its first use and reads parameters as views.";
   let description = [{
     Turns `@forward` into `@step`, the program that every rank runs: reads of
     parameters become `fsdp.view`s of one `fsdp.unshard` a group, placed before
@@ -54,7 +54,7 @@ def InsertUnshardsPass : Pass<"shardc-insert-unshards", "::mlir::ModuleOp"> {
 }
 
 def VerifyShardedPass : Pass<"shardc-verify-sharded", "::mlir::ModuleOp"> {
-  let summary = "Checks what the shard phase promises.";
+  let summary = "Verifies the invariants of the shard phase.";
   let description = [{
     - S1: every group has its members in segments, each with an offset.
     - S2: a segment's elements are its shard's elements times the number of ranks.

@@ -27,6 +27,7 @@ using namespace mlir;
 namespace shardc {
 #define GEN_PASS_DEF_MAPKERNELSTOGPUPASS
 #include "passes/Target/Passes.h.inc"
+#include "runtime/format/TargetKinds.h"
 
 namespace {
 struct MapKernelsToGpuPass
@@ -60,7 +61,8 @@ static LogicalResult mapFunction(func::FuncOp function, OpBuilder &builder) {
   // Where a multiprocessor gets one block ptxas need not spill registers for
   // more of them.
   auto extent = function->getAttrOfType<IntegerAttr>("exec.extent");
-  if (extent && extent.getInt() <= findTarget("cuda")->fewestUnits)
+  if (extent &&
+      extent.getInt() <= findTarget(shardc::format::cudaTarget)->fewestUnits)
     kernel->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                     builder.getI32IntegerAttr(1));
   kernel.setKnownBlockSizeAttr(builder.getDenseI32ArrayAttr(

@@ -11,7 +11,7 @@
 include "mlir/Pass/PassBase.td"
 
 def MapKernelsToGpuPass : Pass<"shardc-map-kernels-to-gpu", "::mlir::ModuleOp"> {
-  let summary = "Makes the functions of launches kernels of a GPU.";
+  let summary = "Converts launch functions to GPU kernels.";
   let description = [{
     The functions of the module `@kernels` become kernels of a `gpu.module` of
     that name with the same operands. They are outlined for the target `cuda`:
@@ -39,9 +39,9 @@ def CompileKernelsToCubinPass : Pass<"shardc-compile-kernels-to-cubin", "::mlir:
   }];
   let options = [
     Option<"chip", "chip", "std::string", /*default=*/"\"sm_90\"",
-           "The chip, as ptxas names it.">,
+           "Chip name, as in ptxas.">,
     Option<"format", "format", "std::string", /*default=*/"\"bin\"",
-           "bin for a cubin, isa for PTX.">];
+           "Output format: bin for a cubin, isa for PTX.">];
 }
 
 #endif // SHARDC_PASSES_TARGET_PASSES

@@ -250,8 +250,8 @@ template <typename Vectors>
 exponential(typename Vectors::template Vector<float> raw) {
   using Vector = typename Vectors::template Vector<float>;
   using Bits [[gnu::vector_size(Vectors::bytes)]] = int32_t;
-  constexpr float least = -87.33654f;
-  const Vector x = __builtin_elementwise_max(raw, Vector{} + least);
+  constexpr float min = -87.33654f;
+  const Vector x = __builtin_elementwise_max(raw, Vector{} + min);
   const Vector n = __builtin_elementwise_roundeven(x * 1.44269504f);
   const Vector r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
   Vector p = r * 1.9875691500e-4f + 1.3981999507e-3f;
@@ -263,7 +263,7 @@ exponential(typename Vectors::template Vector<float> raw) {
   // 2^n by its exponent bits; n is from -126 to 0.
   const Bits exponent = (__builtin_convertvector(n, Bits) + 127) << 23;
   const Vector result = p * (Vector)exponent;
-  return raw < least ? Vector{} : (raw != raw ? raw : result);
+  return raw < min ? Vector{} : (raw != raw ? raw : result);
 }
 
 /// values[i] = exp(values[i] - offset), where no value exceeds the offset and

@@ -322,17 +322,17 @@ struct FilterColumns {
 /// on an image with its padding: what oneDNN 2.6.3 has fast code for. For more
 /// it takes tens of times as long.
 static std::vector<FilterColumns> cutFilter(const ConvolutionShape &shape) {
-  constexpr int64_t most = 3;
+  constexpr int64_t max = 3;
   const int64_t width = shape.kernel[1];
   const bool isDepthwise = shape.groups > 1 &&
                            shape.inputChannelsOfGroup() == 1 &&
                            shape.outputChannelsOfGroup() == 1;
-  if (!isDepthwise || width <= most || shape.dilation[0] > 1 ||
+  if (!isDepthwise || width <= max || shape.dilation[0] > 1 ||
       shape.dilation[1] > 1)
     return {{0, width, shape}};
   std::vector<FilterColumns> columns;
-  for (int64_t first = 0; first < width; first += most) {
-    columns.push_back({first, std::min(most, width - first), shape});
+  for (int64_t first = 0; first < width; first += max) {
+    columns.push_back({first, std::min(max, width - first), shape});
     ConvolutionShape &its = columns.back().shape;
     its.kernel[1] = columns.back().count;
     its.padding[1] = 0;

@@ -50,13 +50,13 @@ static int64_t powerOfTwoUpTo(int64_t number) {
 /// How many parts have enough work: some 0.2 ms each, of depthwise ones the
 /// reorders take the time. A power of two, of which most numbers of threads
 /// have equally many each.
-static int64_t mostParts(const ConvolutionShape &shape, int64_t elements) {
+static int64_t maxParts(const ConvolutionShape &shape, int64_t elements) {
   constexpr double operationsOfPart = 16e6, elementsOfPart = 1 << 18;
-  constexpr double most = 16;
+  constexpr double max = 16;
   return powerOfTwoUpTo(
       std::lround(std::clamp(operationsOf(shape) / operationsOfPart +
                                  static_cast<double>(elements) / elementsOfPart,
-                             1.0, most)));
+                             1.0, max)));
 }
 
 namespace {
@@ -80,7 +80,7 @@ struct ChannelCut {
   bool byGroups, ofInput;
   int64_t extent, granule;
 
-  int64_t most() const { return std::max<int64_t>(1, extent / granule); }
+  int64_t max() const { return std::max<int64_t>(1, extent / granule); }
 
   void apply(ConvolutionTensors &part, Range range) const {
     ConvolutionShape &shape = part.shape;
@@ -125,16 +125,16 @@ static int64_t rowsOf(const ConvolutionShape &shape, ConvolutionResult result) {
 
 /// Into how many parts rows can be cut, such that each meets rows of the other
 /// image, and what neighbours both read is a small part.
-static int64_t mostRowParts(const ConvolutionShape &shape,
-                            ConvolutionResult result) {
+static int64_t maxRowParts(const ConvolutionShape &shape,
+                           ConvolutionResult result) {
   const int64_t reach = reachOf(shape), stride = shape.stride[0];
   if (shape.groups > 1 || shape.padding[0] > reach ||
       shape.paddingBehind()[0] > reach)
     return 1;
-  const int64_t least = result == ConvolutionResult::Input
-                            ? std::max<int64_t>(4, 2 * std::max(reach, stride))
-                            : std::max<int64_t>(4, 2 * reach / stride);
-  return powerOfTwoUpTo(std::max<int64_t>(1, rowsOf(shape, result) / least));
+  const int64_t min = result == ConvolutionResult::Input
+                          ? std::max<int64_t>(4, 2 * std::max(reach, stride))
+                          : std::max<int64_t>(4, 2 * reach / stride);
+  return powerOfTwoUpTo(std::max<int64_t>(1, rowsOf(shape, result) / min));
 }
 
 /// Leaves `part` some rows of what it computes, of the gradient of the weight
@@ -185,8 +185,8 @@ static Cut chooseCut(const ConvolutionTensors &whole, ConvolutionResult result,
   const int64_t ofShared = channels.ofInput ? ofOutput : ofInput;
   // Of an element that all parts read, which is then written and read once
   // more.
-  constexpr double leastToShare = 600;
-  const int64_t parts = mostParts(shape, ofInput + ofOutput);
+  constexpr double minToShare = 600;
+  const int64_t parts = maxParts(shape, ofInput + ofOutput);
   // Sums of parts take no more memory than what is summed.
   const int64_t sums =
       result == ConvolutionResult::Weight
@@ -194,13 +194,13 @@ static Cut chooseCut(const ConvolutionTensors &whole, ConvolutionResult result,
           : parts;
   Cut cut;
   if (!channels.byGroups && ofWeight > ofShared)
-    cut.channels = std::min(parts, channels.most());
+    cut.channels = std::min(parts, channels.max());
   cut.samples = std::min({parts / cut.parts(), sums, shape.batch});
   cut.rows = std::min(
-      {parts / cut.parts(), sums / cut.samples, mostRowParts(shape, result)});
+      {parts / cut.parts(), sums / cut.samples, maxRowParts(shape, result)});
   if (cut.parts() == 1 || channels.byGroups ||
-      operationsOf(shape) > leastToShare * static_cast<double>(ofShared))
-    cut.channels = std::min(parts / (cut.samples * cut.rows), channels.most());
+      operationsOf(shape) > minToShare * static_cast<double>(ofShared))
+    cut.channels = std::min(parts / (cut.samples * cut.rows), channels.max());
   return cut;
 }
 

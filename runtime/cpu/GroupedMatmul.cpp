@@ -210,9 +210,9 @@ GroupedMatmul::GroupedMatmul(const GroupedProblem &problem) : problem(problem) {
 /// Blocks are as wide as oneDNN needs to be fast, and narrow enough that few
 /// groups are work for many threads.
 void GroupedMatmul::chooseBlocks() {
-  constexpr int64_t mostColumns = 256, mostBlocks = 64, granularity = 16;
+  constexpr int64_t maxColumns = 256, maxBlocks = 64, granularity = 16;
   const int64_t columns = problem.c.columns;
-  blockColumns = std::max(mostColumns, (columns + mostBlocks - 1) / mostBlocks);
+  blockColumns = std::max(maxColumns, (columns + maxBlocks - 1) / maxBlocks);
   blockColumns = std::min(columns, (blockColumns + granularity - 1) /
                                        granularity * granularity);
   blocks = (columns + blockColumns - 1) / blockColumns;
@@ -223,7 +223,7 @@ void GroupedMatmul::chooseCopies() {
   auto copyRowsOf = [&](GroupedMatrix &matrix, int64_t elements,
                         int64_t &stride, int64_t otherStride, int64_t others) {
     if (otherStride != 1 || !isBadlySpaced(matrix.whole.dtype, stride) ||
-        others < leastOthersOfCopies)
+        others < minOthersOfCopies)
       return;
     const int64_t copySpacing = wellSpaced(elements);
     copies.push_back(

@@ -78,11 +78,11 @@ static double partsOfWork(const MatmulProblem &problem) {
          elements / elementsPerPart;
 }
 
-/// Into how many equal parts, a power of two, an extent is cut: at most `most`,
-/// of `least` elements.
-static int64_t partsOf(int64_t extent, int64_t most, int64_t least) {
+/// Into how many equal parts, a power of two, an extent is cut: at most `max`,
+/// of `min` elements.
+static int64_t partsOf(int64_t extent, int64_t max, int64_t min) {
   int64_t parts = 1;
-  while (2 * parts <= most && extent / (2 * parts) >= least)
+  while (2 * parts <= max && extent / (2 * parts) >= min)
     parts *= 2;
   return parts;
 }
@@ -91,20 +91,20 @@ static int64_t partsOf(int64_t extent, int64_t most, int64_t least) {
 /// enough: each part packs its rows of A or its columns of B anew. At most 16
 /// parts, and no narrower than those that oneDNN is fast with.
 static std::vector<Piece> cut(const MatmulProblem &problem) {
-  constexpr int64_t mostParts = 16, leastExtent = 192, leastOfHalves = 32;
+  constexpr int64_t maxParts = 16, minExtent = 192, minOfHalves = 32;
   constexpr int64_t granularity = 16;
   const auto products = static_cast<int64_t>(problem.products.size());
   const double parts = partsOfWork(problem);
-  int64_t most = 2 * parts < 1 ? 1 : 2;
-  while (2 * most <= mostParts && parts >= static_cast<double>(2 * most))
-    most *= 2;
+  int64_t max = 2 * parts < 1 ? 1 : 2;
+  while (2 * max <= maxParts && parts >= static_cast<double>(2 * max))
+    max *= 2;
   // Several products are parts already.
-  most = std::max<int64_t>(1, std::min(most, mostParts / products));
-  const int64_t least = most == 2 ? leastOfHalves : leastExtent;
+  max = std::max<int64_t>(1, std::min(max, maxParts / products));
+  const int64_t min = max == 2 ? minOfHalves : minExtent;
   const bool isTall = problem.m >= problem.n;
-  const int64_t ofLonger = partsOf(std::max(problem.m, problem.n), most, least);
+  const int64_t ofLonger = partsOf(std::max(problem.m, problem.n), max, min);
   const int64_t ofShorter =
-      partsOf(std::min(problem.m, problem.n), most / ofLonger, least);
+      partsOf(std::min(problem.m, problem.n), max / ofLonger, min);
   auto sizeOf = [](int64_t extent, int64_t parts) {
     const int64_t size = (extent + parts - 1) / parts;
     return (size + granularity - 1) / granularity * granularity;
@@ -168,7 +168,7 @@ layoutOfCopy(const OneDnnTensor &tensor, size_t outer, int64_t others) {
   const double smallness =
       1 / static_cast<double>(extent) + 1 / static_cast<double>(others);
   if (blocking.strides[outer] != 1 || !isBadlySpaced(Dtype::F32, spacing) ||
-      others < leastOthersOfCopies || smallness < smallExtents)
+      others < minOthersOfCopies || smallness < smallExtents)
     return std::nullopt;
   dnnl::memory::dims strides(2, 1);
   strides[1 - outer] = wellSpaced(extent);

@@ -45,7 +45,7 @@ bool isBadlySpaced(format::Dtype dtype, int64_t spacing);
 int64_t wellSpaced(int64_t elements);
 
 /// How many rows or columns the other operand has where a copy pays.
-inline constexpr int64_t leastOthersOfCopies = 64;
+inline constexpr int64_t minOthersOfCopies = 64;
 
 /// Products of the same shape.
 struct MatmulProblem {

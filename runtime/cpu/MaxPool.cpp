@@ -84,9 +84,9 @@ public:
       T *target = outputs[plane];
       int64_t *chosen = indices[plane];
       for (int64_t y = 0; y < shape.outputHeight; ++y)
-        for (int64_t x = 0; x < shape.outputWidth; x += Windows::most) {
+        for (int64_t x = 0; x < shape.outputWidth; x += Windows::max) {
           const Windows windows = largest(
-              source, y, x, std::min(Windows::most, shape.outputWidth - x));
+              source, y, x, std::min(Windows::max, shape.outputWidth - x));
           for (int64_t i = 0; i < windows.count; ++i) {
             const auto at = static_cast<size_t>(i);
             target[outputs.offset(y, x + i)] = narrow<T>(windows.values[at]);
@@ -103,12 +103,12 @@ private:
 
   /// Neighboring windows of a row, which are looked at together.
   struct Windows {
-    static constexpr int64_t most = 64;
+    static constexpr int64_t max = 64;
     int64_t count;
-    std::array<Value, most> values;
+    std::array<Value, max> values;
     /// Which element of the window; -1 if all are -inf, of which the first
     /// counts.
-    std::array<int32_t, most> largest;
+    std::array<int32_t, max> largest;
   };
 
   int64_t indexOf(int64_t y, int64_t x, int64_t element) const {

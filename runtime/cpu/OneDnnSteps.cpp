@@ -24,9 +24,9 @@ static int64_t blockOf(const dnnl::memory::desc &layout, int dim) {
 std::vector<std::pair<OneDnnTensor, OneDnnTensor>>
 cutReorder(const OneDnnTensor &source, const OneDnnTensor &target) {
   // Some 50 microseconds of a thread.
-  constexpr int64_t bytesOfPiece = 1 << 19, most = 16;
+  constexpr int64_t bytesOfPiece = 1 << 19, max = 16;
   const auto bytes = static_cast<int64_t>(target.layout.get_size());
-  const int64_t wanted = std::min(most, bytes / bytesOfPiece);
+  const int64_t wanted = std::min(max, bytes / bytesOfPiece);
   if (wanted < 2 || target.layout.data.format_kind != dnnl_blocked)
     return {{source, target}};
   const dnnl::memory::dims dims = source.layout.dims();

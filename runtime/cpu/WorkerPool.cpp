@@ -67,7 +67,7 @@ void WorkerPool::helperLoop(int worker) {
 
 void WorkerPool::runTickets(int64_t count, Function newFunction,
                             void *newContext) {
-  assert(count <= mostTickets && "too many tickets");
+  assert(count <= maxTickets && "too many tickets");
   function.store(newFunction, std::memory_order_relaxed);
   context.store(newContext, std::memory_order_relaxed);
   done.reset(0);

@@ -81,7 +81,7 @@ public:
       std::remove_reference_t<Work> *work;
       int64_t parts;
       int64_t group;
-    } job = {&work, parts, (parts + mostTickets - 1) / mostTickets};
+    } job = {&work, parts, (parts + maxTickets - 1) / maxTickets};
     auto call = [](void *context, int64_t ticket, int worker) {
       const Job &job = *static_cast<const Job *>(context);
       const int64_t begin = ticket * job.group;
@@ -105,7 +105,7 @@ private:
   explicit WorkerPool(SpinPolicy spin) : spin(spin) {}
 
   using Function = void (*)(void *context, int64_t ticket, int worker);
-  static constexpr int64_t mostTickets = 0xFFFF;
+  static constexpr int64_t maxTickets = 0xFFFF;
 
   void runTickets(int64_t count, Function function, void *context);
   void helperLoop(int worker);

@@ -235,11 +235,11 @@ Status Product::describe() {
 /// The bytes at a multiple of which all matrices of a batch begin.
 static uint32_t alignmentOf(DeviceAddress address, const ColumnMatrix &matrix,
                             int64_t offset) {
-  constexpr uint64_t most = 256;
+  constexpr uint64_t max = 256;
   const auto stride =
       static_cast<uint64_t>(matrix.batchStride * byteSize(matrix.dtype));
   const uint64_t all =
-      static_cast<uint64_t>(address) | stride | uint64_t(offset) | most;
+      static_cast<uint64_t>(address) | stride | uint64_t(offset) | max;
   return static_cast<uint32_t>(all & -all);
 }
 

@@ -110,8 +110,8 @@ CudnnDescriptor makeCudnnTensor(const Cudnn &library, int64_t id,
                                 const format::TensorReference &tensor,
                                 const std::vector<int64_t> &strides,
                                 DeviceAddress address) {
-  constexpr uint64_t mostAlignment = 16;
-  const uint64_t bits = static_cast<uint64_t>(address) | mostAlignment;
+  constexpr uint64_t maxAlignment = 16;
+  const uint64_t bits = static_cast<uint64_t>(address) | maxAlignment;
   CudnnDescriptor made(library, CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, id);
   made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, cudnnType(tensor.dtype));
@@ -167,7 +167,7 @@ static bool isRefused(const Cudnn &library, const CudnnDescriptor &config,
 static std::vector<CudnnDescriptor> propose(const Cudnn &library,
                                             const CudnnDescriptor &graph,
                                             cudnnBackendHeurMode_t mode) {
-  constexpr int64_t most = 64;
+  constexpr int64_t max = 64;
   std::vector<CudnnDescriptor> configs;
   CudnnDescriptor heuristic(library, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   heuristic.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph);
@@ -176,14 +176,14 @@ static std::vector<CudnnDescriptor> propose(const Cudnn &library,
   if (!heuristic.status().ok())
     return configs;
   std::vector<cudnnBackendDescriptor_t> pointers;
-  for (int64_t i = 0; i < most; ++i) {
+  for (int64_t i = 0; i < max; ++i) {
     configs.emplace_back(library, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
     pointers.push_back(configs.back().get());
   }
   int64_t count = 0;
   if (library.BackendGetAttribute(heuristic.get(),
                                   CUDNN_ATTR_ENGINEHEUR_RESULTS,
-                                  CUDNN_TYPE_BACKEND_DESCRIPTOR, most, &count,
+                                  CUDNN_TYPE_BACKEND_DESCRIPTOR, max, &count,
                                   pointers.data()) != CUDNN_STATUS_SUCCESS)
     count = 0;
   while (static_cast<int64_t>(configs.size()) > count)
@@ -211,7 +211,7 @@ makePlan(const Cudnn &library, cudnnHandle_t handle,
 
 StatusOr<std::unique_ptr<CudnnPlan>>
 CudnnPlan::choose(const Cudnn &library, std::vector<CudnnDescriptor> parts,
-                  bool mayUseTensorCores, size_t mostBytes) {
+                  bool mayUseTensorCores, size_t maxBytes) {
   StatusOr<cudnnHandle_t> handle = library.handle();
   if (!handle.ok())
     return handle.status();
@@ -228,7 +228,7 @@ CudnnPlan::choose(const Cudnn &library, std::vector<CudnnDescriptor> parts,
       if (isRefused(library, config, mayUseTensorCores))
         continue;
       auto plan = makePlan(library, *handle, config);
-      if (!plan || plan->second > mostBytes)
+      if (!plan || plan->second > maxBytes)
         continue;
       parts.push_back(std::move(config));
       parts.push_back(std::move(plan->first));

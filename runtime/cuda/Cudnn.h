@@ -107,12 +107,12 @@ CudnnDescriptor makeCudnnTensor(const Cudnn &library, int64_t id,
 class CudnnPlan {
 public:
   /// The heuristic's first that is deterministic, rounds no operand (to TF32,
-  /// unless it may) and asks for at most `mostBytes` of working memory; null if
+  /// unless it may) and asks for at most `maxBytes` of working memory; null if
   /// there is none. The operation is the last of `parts`, which are kept with
   /// those it refers to. Fails with E0504.
   static StatusOr<std::unique_ptr<CudnnPlan>>
   choose(const Cudnn &library, std::vector<CudnnDescriptor> parts,
-         bool mayUseTensorCores, size_t mostBytes);
+         bool mayUseTensorCores, size_t maxBytes);
 
   /// Enqueues it on a stream, with the tensors of these ids.
   Status enqueue(CUstream stream, std::span<const int64_t> ids,

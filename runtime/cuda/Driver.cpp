@@ -53,7 +53,9 @@ static Status initialize(Driver &driver) {
   if (!library.ok())
     return Status(ErrorCode::E0507, "there is no driver for NVIDIA GPUs")
         .addNote(library.status().message())
-        .setHelp("install the driver, or try --device emulated");
+        .setHelp(
+            "install the driver, or compile for --target cuda:emulated and "
+            "run with --device emulated");
   if (Status status = findFunctions(*library, driver); !status.ok())
     return status;
   if (const CUresult result = driver.Init(0); result != CUDA_SUCCESS)

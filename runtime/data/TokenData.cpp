@@ -16,6 +16,7 @@
 #include "runtime/data/FileList.h"
 #include "runtime/data/NpyFile.h"
 #include "runtime/format/MappedFile.h"
+#include "runtime/format/Quantities.h"
 
 #include <algorithm>
 #include <array>
@@ -90,13 +91,13 @@ std::string TokenData::description() const {
   int64_t count = 0;
   for (const TokenFile &file : list)
     count += file.length();
-  std::string text = std::to_string(count) + " tokens of " +
-                     std::string(dtypeName(list[0].tokens.dtype)) + " in '" +
-                     list[0].tokens.name + "'";
+  std::string text = printCount(count) + " " +
+                     std::string(dtypeName(list[0].tokens.dtype)) +
+                     " tokens in '" + list[0].tokens.name + "'";
   if (list.size() > 1)
     text += " and " + std::to_string(list.size() - 1) + " more files";
-  text += ", " + std::to_string(samples()) + " samples of " +
-          std::to_string(length);
+  text +=
+      ", " + printCount(samples()) + " samples of " + std::to_string(length);
   const Input *target = find(inputs, contents, Content::Target);
   if (!target)
     return text;
@@ -290,9 +291,9 @@ static Status checkRange(const Input &input, const NamedTensor &tokens) {
   if (!input.upperBound)
     return Status();
   std::array<int64_t, 4096> values = {};
-  const auto most = static_cast<int64_t>(values.size());
-  for (int64_t first = 0; first < tokens.shape[0]; first += most) {
-    const int64_t count = std::min(most, tokens.shape[0] - first);
+  const auto max = static_cast<int64_t>(values.size());
+  for (int64_t first = 0; first < tokens.shape[0]; first += max) {
+    const int64_t count = std::min(max, tokens.shape[0] - first);
     convertElements(tokens.data.data() + first * byteSize(tokens.dtype),
                     tokens.dtype, reinterpret_cast<std::byte *>(values.data()),
                     Dtype::I64, count);
@@ -327,9 +328,9 @@ DataSourceOr openTokenData(const std::string &text,
   const std::optional<std::vector<Content>> contents = bind(inputs);
   if (!contents)
     return Status(ErrorCode::E0405,
-                  "files of tokens fit models with an integer input [batch, "
-                  "time] and at most one target of that shape; attention_mask "
-                  "and position_ids may be there too")
+                  "token files need a model with one integer input [batch, "
+                  "time] and at most one target of that shape (attention_mask "
+                  "and position_ids are allowed, too)")
         .setHelp("put one tensor for each input into a safetensors file");
   const Input *target = find(inputs, *contents, Content::Target);
   const int64_t shift =

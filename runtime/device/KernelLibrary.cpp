@@ -122,7 +122,7 @@ KernelLibrary::load(const format::Artifact &artifact, bool emulated) {
   StatusOr<format::Bytes> code = format::hostCode(artifact, emulated);
   if (!code.ok())
     return code.status();
-  const bool ofThreads = artifact.manifest.target.kind == "cuda";
+  const bool ofThreads = artifact.manifest.target.isGpu();
   StatusOr<std::unique_ptr<KernelLibrary>> library =
       load(*code, artifact.program.kernels,
            ofThreads ? "kernels.emulated.so" : "kernels.so");

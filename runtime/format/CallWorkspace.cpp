@@ -31,12 +31,12 @@ int64_t kernelWorkspaceBytes(const Command &command) {
 int64_t libraryWorkspaceBytes(const Command &command) {
   constexpr int64_t timesTensors = 4;
   const LibraryCallKind *kind = findLibraryCall(command.callee);
-  if (!kind || kind->mostLibraryBytes == 0)
+  if (!kind || kind->maxLibraryBytes == 0)
     return 0;
   int64_t bytes = 0;
   for (const TensorReference &tensor : command.operands)
     bytes += elementCount(tensor.shape) * byteSize(tensor.dtype);
-  return alignWorkspace(std::min(timesTensors * bytes, kind->mostLibraryBytes));
+  return alignWorkspace(std::min(timesTensors * bytes, kind->maxLibraryBytes));
 }
 
 int64_t callWorkspaceBytes(const Command &command) {

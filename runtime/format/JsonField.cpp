@@ -86,7 +86,7 @@ double JsonField::number() const {
   return value.get<double>();
 }
 
-int64_t JsonField::integer(int64_t least, int64_t most) const {
+int64_t JsonField::integer(int64_t min, int64_t max) const {
   if (!value.is_number_integer())
     fail("expected an integer");
   const bool tooLarge =
@@ -94,16 +94,16 @@ int64_t JsonField::integer(int64_t least, int64_t most) const {
       value.get<uint64_t>() >
           static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
   const int64_t integer = tooLarge ? 0 : value.get<int64_t>();
-  if (tooLarge || integer < least || integer > most)
-    fail("expected an integer from " + std::to_string(least) + " to " +
-         std::to_string(most) + ", got " + value.dump());
+  if (tooLarge || integer < min || integer > max)
+    fail("expected an integer from " + std::to_string(min) + " to " +
+         std::to_string(max) + ", got " + value.dump());
   return integer;
 }
 
-std::vector<int64_t> JsonField::integers(int64_t least) const {
+std::vector<int64_t> JsonField::integers(int64_t min) const {
   std::vector<int64_t> values;
   for (const JsonField &element : elements())
-    values.push_back(element.integer(least));
+    values.push_back(element.integer(min));
   return values;
 }
 
@@ -191,13 +191,13 @@ struct Complaint {
 static std::optional<Complaint>
 findComplaint(std::string_view text,
               const std::function<void(const JsonField &)> &read) {
-  constexpr size_t mostBytes = size_t(256) << 20;
+  constexpr size_t maxBytes = size_t(256) << 20;
   constexpr int deepestNesting = 16;
-  if (text.size() > mostBytes)
+  if (text.size() > maxBytes)
     return Complaint{{},
                      std::to_string(text.size()) +
                          " bytes of JSON exceed the limit of " +
-                         std::to_string(mostBytes)};
+                         std::to_string(maxBytes)};
   if (nestingDepth(text) > deepestNesting)
     return Complaint{
         {}, "JSON is nested deeper than " + std::to_string(deepestNesting)};

@@ -50,9 +50,9 @@ public:
   bool boolean() const;
   double number() const;
   /// An integer in [least, most].
-  int64_t integer(int64_t least = 0,
-                  int64_t most = std::numeric_limits<int64_t>::max()) const;
-  std::vector<int64_t> integers(int64_t least = 0) const;
+  int64_t integer(int64_t min = 0,
+                  int64_t max = std::numeric_limits<int64_t>::max()) const;
+  std::vector<int64_t> integers(int64_t min = 0) const;
   std::vector<std::string> texts() const;
   Dtype dtype() const;
   Attributes attributes() const;

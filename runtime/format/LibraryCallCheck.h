@@ -39,8 +39,8 @@ public:
 
   bool counts() {
     const size_t all = command.operands.size();
-    return require(all >= kind.leastOperands + kind.results &&
-                       operands() <= kind.mostOperands,
+    return require(all >= kind.minOperands + kind.results &&
+                       operands() <= kind.maxOperands,
                    "unexpected number of operands and results " +
                        std::to_string(all));
   }
@@ -54,18 +54,18 @@ public:
                        "' is missing or has the wrong type");
   }
 
-  /// A list of two integers, each from `least` to a bound that keeps shape
+  /// A list of two integers, each from `min` to a bound that keeps shape
   /// arithmetic from overflowing.
-  bool pair(std::string_view name, int64_t least) {
-    constexpr int64_t most = 1 << 14;
+  bool pair(std::string_view name, int64_t min) {
+    constexpr int64_t max = 1 << 14;
     if (!attribute<std::vector<int64_t>>(name))
       return false;
     const Shape values = attributeOr(command.attributes, name, Shape());
-    auto fits = [&](int64_t value) { return value >= least && value <= most; };
+    auto fits = [&](int64_t value) { return value >= min && value <= max; };
     return require(values.size() == 2 && fits(values[0]) && fits(values[1]),
                    "attribute '" + std::string(name) +
-                       "' must be two integers from " + std::to_string(least) +
-                       " to " + std::to_string(most));
+                       "' must be two integers from " + std::to_string(min) +
+                       " to " + std::to_string(max));
   }
 
   bool dtype(const TensorReference &tensor, std::initializer_list<Dtype> any) {

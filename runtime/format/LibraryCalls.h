@@ -63,7 +63,7 @@ extern const LibraryLayout contiguousLayout, imageLayout, matrixLayout,
 struct LibraryCallKind {
   CallId id;
   /// Operands are counted with the optional last ones.
-  size_t leastOperands, mostOperands, results;
+  size_t minOperands, maxOperands, results;
   const LibraryLayout &layout;
   /// How operands, results and attributes fit together.
   void (*check)(LibraryCallCheck &);
@@ -80,12 +80,12 @@ struct LibraryCallKind {
   /// Bytes that the runtime's own kernels for GPUs work in; null for none.
   int64_t (*kernelBytes)(const Command &) = nullptr;
   /// The most that NVIDIA's library gets to work in; 0 if none has the call.
-  int64_t mostLibraryBytes = 0;
+  int64_t maxLibraryBytes = 0;
 
   std::string_view name() const { return nameOf(id); }
 };
 
-/// Of LibraryCallKind::mostOperands.
+/// Of LibraryCallKind::maxOperands.
 inline constexpr size_t anyNumberOfOperands =
     std::numeric_limits<size_t>::max();
 

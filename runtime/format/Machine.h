@@ -143,7 +143,7 @@ struct RuntimeRates {
 struct Machine {
   std::string name;
   std::string description;
-  /// What programs are compiled for: "cuda" or "cpu".
+  /// What programs are compiled for: a name of TargetKinds.h.
   std::string target;
   std::map<std::string, FigureSource> sources;
   Processor processor;

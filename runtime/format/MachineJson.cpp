@@ -8,6 +8,7 @@
 #include "runtime/format/Machine.h"
 
 #include "runtime/format/JsonField.h"
+#include "runtime/format/TargetKinds.h"
 
 #include <algorithm>
 #include <cmath>
@@ -48,7 +49,7 @@ private:
 
   void readSources();
   std::string source(const JsonField &field) const;
-  Figure figure(const JsonField &field, double least, double most) const;
+  Figure figure(const JsonField &field, double min, double max) const;
   Figure count(const JsonField &field) const;
   Figure bytes(const JsonField &field) const;
   Figure seconds(const JsonField &field) const;
@@ -92,13 +93,13 @@ std::string MachineReader::source(const JsonField &field) const {
   return key;
 }
 
-Figure MachineReader::figure(const JsonField &field, double least,
-                             double most) const {
+Figure MachineReader::figure(const JsonField &field, double min,
+                             double max) const {
   expectMembers(field, {"value", "source"});
   const double value = field["value"].number();
-  if (!(value >= least && value <= most))
-    field["value"].fail("expected a number from " + ordered_json(least).dump() +
-                        " to " + ordered_json(most).dump() + ", got " +
+  if (!(value >= min && value <= max))
+    field["value"].fail("expected a number from " + ordered_json(min).dump() +
+                        " to " + ordered_json(max).dump() + ", got " +
                         ordered_json(value).dump());
   return {value, source(field)};
 }
@@ -147,7 +148,7 @@ Processor MachineReader::processor(const JsonField &field) const {
   Processor read;
   if (const std::optional<JsonField> chip = field.find("chip"))
     read.chip = chip->text();
-  if (read.chip.empty() == (machine.target == "cuda"))
+  if (read.chip.empty() == (machine.target == cudaTarget))
     field.fail(read.chip.empty() ? "a GPU has a member 'chip'"
                                  : "a processor has no member 'chip'");
   read.units = count(field["units"]);
@@ -258,7 +259,7 @@ Machine MachineReader::read() {
     root["name"].fail("expected a name on one line");
   machine.description = root["description"].text();
   machine.target = root["target"].text();
-  if (machine.target != "cpu" && machine.target != "cuda")
+  if (machine.target != cpuTarget && machine.target != cudaTarget)
     root["target"].fail("expected 'cpu' or 'cuda', got '" + machine.target +
                         "'");
   readSources();

@@ -10,6 +10,7 @@
 #define SHARDC_RUNTIME_FORMAT_MANIFEST_H
 
 #include "runtime/format/Mesh.h"
+#include "runtime/format/TargetKinds.h"
 
 #include <cstdint>
 #include <map>
@@ -24,14 +25,16 @@ namespace shardc::format {
 inline constexpr int64_t formatMajor = 7;
 inline constexpr int64_t formatMinor = 0;
 
-/// The machine the kernels were compiled for. Of kind "cpu", `cpu` is a level
-/// of the x86-64 psABI, such as "x86-64-v3"; of kind "cuda", `chips` names
-/// those that there is code for, such as "sm_90", or "emulated".
+/// The machine the kernels were compiled for. Of kind cpuTarget, `cpu` is a
+/// level of the x86-64 psABI, such as "x86-64-v3"; of kind cudaTarget, `chips`
+/// names those that there is code for, such as "sm_90", or "emulated".
 struct Target {
-  std::string kind = "cpu";
+  std::string kind = cpuTarget;
   std::string triple;
   std::string cpu;
   std::vector<std::string> chips = {};
+
+  bool isGpu() const { return kind == cudaTarget; }
 
   bool operator==(const Target &) const = default;
 };

@@ -14,7 +14,7 @@ namespace shardc::format {
 
 int64_t displacement(const Coordinates &at, const AxisStrides &strides) {
   int64_t sum = 0;
-  for (size_t axis = 0; axis < mostAxes; ++axis)
+  for (size_t axis = 0; axis < maxAxes; ++axis)
     sum += at[axis] * strides[axis];
   return sum;
 }
@@ -33,6 +33,23 @@ Coordinates Mesh::coordinates(int64_t rank) const {
     rank /= axes[axis].size;
   }
   return at;
+}
+
+std::string describeAxes(const Mesh &mesh) {
+  constexpr std::string_view inner = "within_";
+  std::string text, within;
+  int64_t shard = 1;
+  for (const MeshAxis &axis : mesh.axes) {
+    const bool isInner = axis.name.starts_with(inner);
+    if (isInner)
+      within += (within.empty() ? ", within " : " and ") +
+                axis.name.substr(inner.size());
+    if (isInner || axis.name == "shard")
+      shard *= axis.size;
+    else
+      text += axis.name + " " + std::to_string(axis.size) + ", ";
+  }
+  return text + "shard " + std::to_string(shard) + within;
 }
 
 int64_t Mesh::countMembers(const std::vector<int64_t> &those) const {

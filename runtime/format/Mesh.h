@@ -19,15 +19,15 @@
 namespace shardc::format {
 
 /// No mesh has more axes, and none more ranks.
-inline constexpr size_t mostAxes = 4;
+inline constexpr size_t maxAxes = 4;
 inline constexpr int64_t maxRanks = 65536;
 
 /// Where a rank is on each axis; zeros beyond the last one.
-using Coordinates = std::array<int64_t, mostAxes>;
+using Coordinates = std::array<int64_t, maxAxes>;
 
 /// By how much something moves with each coordinate; zeros beyond the last axis
 /// of the mesh.
-using AxisStrides = std::array<int64_t, mostAxes>;
+using AxisStrides = std::array<int64_t, maxAxes>;
 
 /// Σ coordinate · stride.
 int64_t displacement(const Coordinates &at, const AxisStrides &strides);
@@ -68,6 +68,11 @@ struct Mesh {
 
 /// The mesh of ranks that have one axis, `shard`.
 Mesh shardMesh(int64_t ranks);
+
+/// The axes as FSDP users know them, such as "replicate 2, shard 8": axes of
+/// shards, "shard" and "within_n", are one, because only some groups gather
+/// within n ranks: "shard 8, within 2".
+std::string describeAxes(const Mesh &mesh);
 
 /// Bytes of a space that move with a rank's coordinates.
 struct MovingRange {

@@ -27,12 +27,12 @@ static size_t countShared(std::string_view left, std::string_view right) {
 std::optional<std::string>
 nearestName(std::string_view name, const std::vector<std::string> &candidates) {
   std::optional<std::string> nearest;
-  size_t most = 0;
+  size_t max = 0;
   for (const std::string &candidate : candidates) {
     const size_t shared = countShared(name, candidate);
-    if (shared <= most || 2 * shared < std::max(name.size(), candidate.size()))
+    if (shared <= max || 2 * shared < std::max(name.size(), candidate.size()))
       continue;
-    most = shared;
+    max = shared;
     nearest = candidate;
   }
   return nearest;

@@ -60,8 +60,8 @@ constexpr int64_t choleskyOperations(int64_t rows) {
 }
 constexpr int64_t luOperations(int64_t rows, int64_t columns) {
   const int64_t inner = rows < columns ? rows : columns;
-  const int64_t most = rows < columns ? columns : rows;
-  return inner * inner * (most - inner / 3);
+  const int64_t max = rows < columns ? columns : rows;
+  return inner * inner * (max - inner / 3);
 }
 /// R, and as much again for Q.
 constexpr int64_t qrOperations(int64_t rows, int64_t columns) {
@@ -72,8 +72,8 @@ constexpr int64_t eighOperations(int64_t rows) {
 }
 constexpr int64_t svdOperations(int64_t rows, int64_t columns) {
   const int64_t inner = rows < columns ? rows : columns;
-  const int64_t most = rows < columns ? columns : rows;
-  return 14 * most * inner * inner + 8 * inner * inner * inner;
+  const int64_t max = rows < columns ? columns : rows;
+  return 14 * max * inner * inner + 8 * inner * inner * inner;
 }
 /// Of a triangular system [rows, rows] with `elements` of right-hand sides.
 constexpr int64_t triangularSolveOperations(int64_t elements, int64_t rows) {

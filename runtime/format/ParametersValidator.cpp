@@ -17,12 +17,12 @@ static Status broken(const std::string &rule, const std::string &complaint) {
                 "parameters.json breaks rule " + rule + ": " + complaint);
 }
 
-/// The product of a shape, or none if it exceeds mostElements.
+/// The product of a shape, or none if it exceeds maxElements.
 static std::optional<int64_t> boundedCount(const std::vector<int64_t> &shape) {
   int64_t count = 1;
   for (const int64_t extent : shape) {
-    if (extent < 0 || extent > mostElements ||
-        (extent != 0 && count > mostElements / extent))
+    if (extent < 0 || extent > maxElements ||
+        (extent != 0 && count > maxElements / extent))
       return std::nullopt;
     count *= extent;
   }
@@ -40,7 +40,7 @@ static Status checkInputs(const std::vector<Input> &inputs) {
     const std::optional<int64_t> count = boundedCount(input.shape);
     if (!count || *count == 0)
       return broken("F1", quoted + " needs from 1 to " +
-                              std::to_string(mostElements) + " elements");
+                              std::to_string(maxElements) + " elements");
     if ((input.upperBound || input.ignoreIndex) && !isInteger(input.dtype))
       return broken("F1", quoted + " has an upper bound but is no integer");
     if (input.upperBound && *input.upperBound < 1)
@@ -71,7 +71,7 @@ static bool hasMean(const State &variance, const Parameters &parameters) {
 
 static Status checkState(const State &state, const Parameters &parameters) {
   const std::string quoted = "state '" + state.name + "'";
-  if (state.elements < 0 || state.elements > mostElements)
+  if (state.elements < 0 || state.elements > maxElements)
     return broken("F2", quoted + " has " + std::to_string(state.elements) +
                             " elements");
   if (state.segment ? !mayHaveSegment(state.role) : needsSegment(state.role))
@@ -130,7 +130,7 @@ static Status checkStates(const Parameters &parameters) {
 
 /// F20 for the mesh itself.
 static Status checkMesh(const Mesh &mesh) {
-  if (mesh.axes.empty() || mesh.axes.size() > mostAxes)
+  if (mesh.axes.empty() || mesh.axes.size() > maxAxes)
     return broken("F20",
                   "the mesh has " + std::to_string(mesh.axes.size()) + " axes");
   std::set<std::string_view> names;
@@ -164,8 +164,8 @@ static Status checkSegment(const Segment &segment, size_t index,
     return broken("F20", quoted + " names axes that the mesh does not have, or "
                                   "not in order");
   const int64_t shards = mesh.countMembers(segment.axes);
-  if (segment.shardElements < 0 || segment.elements > mostElements ||
-      segment.shardElements > mostElements / shards ||
+  if (segment.shardElements < 0 || segment.elements > maxElements ||
+      segment.shardElements > maxElements / shards ||
       segment.elements != segment.shardElements * shards)
     return broken("F4", quoted + " has " + std::to_string(segment.elements) +
                             " elements, expected " + std::to_string(shards) +

@@ -51,31 +51,31 @@ static bool isSymbolName(const std::string &name) {
 }
 
 std::string checkSignature(const KernelSignature &kernel, bool isCpu) {
-  constexpr int64_t mostExtent = int64_t(1) << 48;
-  constexpr size_t mostOperands = 1024;
-  constexpr uint64_t mostAlignment = 64;
+  constexpr int64_t maxExtent = int64_t(1) << 48;
+  constexpr size_t maxOperands = 1024;
+  constexpr uint64_t maxAlignment = 64;
   // What a GPU gives without being asked for more (CUDA C++ Programming Guide,
   // technical specifications per compute capability).
-  constexpr int64_t mostThreads = 1024, mostSharedBytes = int64_t(48) << 10;
+  constexpr int64_t maxThreads = 1024, maxSharedBytes = int64_t(48) << 10;
   const std::string quoted = "kernel '" + kernel.name + "'";
   if (!isSymbolName(kernel.name))
     return "kernel name '" + kernel.name + "' is no symbol";
-  if (kernel.extent < 0 || kernel.extent > mostExtent)
+  if (kernel.extent < 0 || kernel.extent > maxExtent)
     return "greatest extent " + std::to_string(kernel.extent) + " of " +
-           quoted + " is not from 0 to " + std::to_string(mostExtent);
+           quoted + " is not from 0 to " + std::to_string(maxExtent);
   if (kernel.threads < 1 || kernel.sharedBytes < 0 ||
-      kernel.threads > (isCpu ? 1 : mostThreads) ||
-      kernel.sharedBytes > (isCpu ? 0 : mostSharedBytes))
+      kernel.threads > (isCpu ? 1 : maxThreads) ||
+      kernel.sharedBytes > (isCpu ? 0 : maxSharedBytes))
     return quoted + " has blocks of " + std::to_string(kernel.threads) +
            " threads that share " + std::to_string(kernel.sharedBytes) +
            " bytes";
-  if (kernel.operands.size() > mostOperands)
-    return quoted + " has more than " + std::to_string(mostOperands) +
+  if (kernel.operands.size() > maxOperands)
+    return quoted + " has more than " + std::to_string(maxOperands) +
            " operands";
   for (const KernelOperand &operand : kernel.operands) {
     const auto alignment = static_cast<uint64_t>(operand.alignment);
     if (operand.bytes < 0 || !std::has_single_bit(alignment) ||
-        alignment > mostAlignment)
+        alignment > maxAlignment)
       return quoted + " has an operand of " + std::to_string(operand.bytes) +
              " bytes at multiples of " + std::to_string(operand.alignment);
   }

@@ -169,7 +169,7 @@ static AxisStrides parseStrides(const JsonField &field) {
   const std::vector<int64_t> list = field.integers();
   AxisStrides strides = {};
   if (list.size() > strides.size())
-    field.fail("more than " + std::to_string(mostAxes) + " strides");
+    field.fail("more than " + std::to_string(maxAxes) + " strides");
   std::copy(list.begin(), list.end(), strides.begin());
   return strides;
 }

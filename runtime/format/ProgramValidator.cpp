@@ -121,7 +121,7 @@ void ProgramValidator::checkStrides(const BufferReference &reference,
                                     int64_t size) {
   // The last rank's range is the furthest; the division keeps products small.
   int64_t room = size - reference.bytes - reference.offset;
-  for (size_t axis = 0; axis < mostAxes; ++axis) {
+  for (size_t axis = 0; axis < maxAxes; ++axis) {
     const int64_t stride = reference.rankStrides[axis];
     const int64_t last = axis < mesh.axes.size() ? mesh.axes[axis].size - 1 : 0;
     require(stride >= 0 && (axis < mesh.axes.size() || stride == 0) &&
@@ -167,7 +167,7 @@ static bool isBounded(const std::vector<int64_t> &shape) {
   int64_t count = 1;
   for (const int64_t extent : shape) {
     const int64_t factor = std::max<int64_t>(extent, 1);
-    if (extent < 0 || factor > mostElements / count)
+    if (extent < 0 || factor > maxElements / count)
       return false;
     count *= factor;
   }
@@ -244,7 +244,7 @@ void ProgramValidator::check(const KernelSignature &kernel) {
   require(kernels.emplace(kernel.name, &kernel).second, "F16",
           "there are two kernels '" + kernel.name + "'");
   const std::string wrong =
-      checkSignature(kernel, artifact.manifest.target.kind == "cpu");
+      checkSignature(kernel, artifact.manifest.target.kind == cpuTarget);
   require(wrong.empty(), "F16", wrong);
 }
 
@@ -405,15 +405,15 @@ void ProgramValidator::checkCollective(const Command &command) {
 /// F23, of a call with the operands that it takes.
 void ProgramValidator::checkWorkspace(const Command &command) {
   const bool isCall = command.kind == CommandKind::Call;
-  const bool isCpu = artifact.manifest.target.kind == "cpu";
+  const bool isCpu = artifact.manifest.target.kind == cpuTarget;
   require(!command.workspace || (isCall && !isCpu), "F23",
           "only library calls on a GPU have a workspace");
   if (!status.ok() || !isCall || isCpu)
     return;
-  const int64_t least = kernelWorkspaceBytes(command);
+  const int64_t min = kernelWorkspaceBytes(command);
   const BufferReference range = command.workspace.value_or(BufferReference());
-  require(range.bytes >= least, "F23",
-          "a workspace of at least " + std::to_string(least) +
+  require(range.bytes >= min, "F23",
+          "a workspace of at least " + std::to_string(min) +
               " bytes is needed, got " + std::to_string(range.bytes));
   if (!status.ok() || !command.workspace)
     return;
@@ -488,10 +488,10 @@ void ProgramValidator::checkCommand(const Command &command) {
 }
 
 Status ProgramValidator::checkHeader() {
-  constexpr int64_t mostEvents = 1 << 24;
-  require(program.eventCount >= 0 && program.eventCount <= mostEvents, "F9",
+  constexpr int64_t maxEvents = 1 << 24;
+  require(program.eventCount >= 0 && program.eventCount <= maxEvents, "F9",
           std::to_string(program.eventCount) + " events exceed the limit of " +
-              std::to_string(mostEvents));
+              std::to_string(maxEvents));
   require(program.arenaBytes >= 0 && program.arenaBytes < (int64_t(1) << 50),
           "F5", "arena of " + std::to_string(program.arenaBytes) + " bytes");
   return status;

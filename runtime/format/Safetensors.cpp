@@ -13,7 +13,7 @@
 
 namespace shardc::format {
 
-static constexpr uint64_t mostHeaderBytes = 100'000'000;
+static constexpr uint64_t maxHeaderBytes = 100'000'000;
 
 const NamedTensor *SafetensorsContent::find(std::string_view name) const {
   for (const NamedTensor &tensor : tensors)
@@ -37,10 +37,10 @@ std::string SafetensorsContent::describeNames() const {
 /// The bytes that a tensor of this shape takes, or none if beyond 2^62.
 static std::optional<int64_t> tensorBytes(const std::vector<int64_t> &shape,
                                           Dtype dtype) {
-  constexpr int64_t most = int64_t(1) << 62;
+  constexpr int64_t max = int64_t(1) << 62;
   int64_t bytes = byteSize(dtype);
   for (const int64_t extent : shape) {
-    if (extent != 0 && bytes > most / extent)
+    if (extent != 0 && bytes > max / extent)
       return std::nullopt;
     bytes *= extent;
   }
@@ -60,8 +60,9 @@ static NamedTensor parseTensor(const std::string &name, const JsonField &field,
   const std::vector<int64_t> offsets = field["data_offsets"].integers();
   if (offsets.size() != 2 || offsets[0] > offsets[1] ||
       static_cast<uint64_t>(offsets[1]) > data.size())
-    field["data_offsets"].fail("expected a range inside the " +
-                               std::to_string(data.size()) + " bytes of data");
+    field["data_offsets"].fail("the tensor is not inside the " +
+                               std::to_string(data.size()) +
+                               " bytes of data; the file may be truncated");
   const int64_t bytes = offsets[1] - offsets[0];
   if (tensorBytes(tensor.shape, *dtype) != std::optional(bytes))
     field["data_offsets"].fail("the range of " + std::to_string(bytes) +
@@ -93,7 +94,7 @@ readSafetensors(Bytes file, const std::string &name, ErrorCode code) {
   uint64_t headerBytes = 0;
   for (size_t i = 0; i < 8 && i < file.size(); ++i)
     headerBytes |= static_cast<uint64_t>(file[i]) << (8 * i);
-  if (file.size() < 8 || headerBytes > mostHeaderBytes ||
+  if (file.size() < 8 || headerBytes > maxHeaderBytes ||
       headerBytes > file.size() - 8)
     return Status(code, "'" + name +
                             "' is not a safetensors file: its header "

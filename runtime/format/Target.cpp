@@ -31,7 +31,7 @@ std::optional<std::string> nativeProcessor() {
 }
 
 Status checkTarget(const Target &target) {
-  if (target.kind != "cpu")
+  if (target.kind != cpuTarget)
     return Status(ErrorCode::E0308, "made for target '" + target.kind +
                                         "', this program runs 'cpu'");
   if (!target.triple.starts_with("x86_64-") ||
@@ -53,7 +53,7 @@ Status checkTarget(const Target &target) {
 }
 
 std::vector<std::string> codeEntries(const Target &target) {
-  if (target.kind == "cpu")
+  if (target.kind == cpuTarget)
     return {"kernels.so"};
   std::vector<std::string> entries;
   for (const std::string &chip : target.chips)
@@ -80,8 +80,7 @@ static Status checkEmulated(const Artifact &artifact, bool emulated) {
                   "made for " + chips + ", not for emulated threads")
         .setHelp("compile the model with --target cuda:emulated, beside other "
                  "chips or alone");
-  return Status(ErrorCode::E0308, "made for GPUs (" + chips +
-                                      "), which this program cannot execute")
+  return Status(ErrorCode::E0308, "compiled only for GPUs (" + chips + ")")
       .setHelp(hasCode ? "--device emulated executes it on emulated threads"
                        : "compile the model with --target cpu, or with "
                          "--target cuda:emulated for --device emulated");
@@ -89,12 +88,12 @@ static Status checkEmulated(const Artifact &artifact, bool emulated) {
 
 StatusOr<Bytes> hostCode(const Artifact &artifact, bool emulated) {
   const Target &target = artifact.manifest.target;
-  Status status = target.kind == "cuda" ? checkEmulated(artifact, emulated)
-                                        : checkTarget(target);
+  Status status =
+      target.isGpu() ? checkEmulated(artifact, emulated) : checkTarget(target);
   if (!status.ok())
     return status;
-  const auto found = artifact.code.find(
-      target.kind == "cuda" ? "kernels.emulated.so" : "kernels.so");
+  const auto found =
+      artifact.code.find(target.isGpu() ? "kernels.emulated.so" : "kernels.so");
   return found == artifact.code.end() ? Bytes() : found->second;
 }
 

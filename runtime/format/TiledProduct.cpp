@@ -23,14 +23,14 @@ int64_t TiledProduct::tiles() const {
 }
 
 DepthParts cutDepth(const TiledProduct &product) {
-  constexpr int64_t enoughBlocks = 256, leastDepth = 256;
-  const int64_t most =
+  constexpr int64_t enoughBlocks = 256, minDepth = 256;
+  const int64_t max =
       std::min(enoughBlocks / std::max<int64_t>(1, product.tiles()),
-               product.depth / leastDepth);
+               product.depth / minDepth);
   const int64_t steps =
       std::max<int64_t>(1, partsOf(product.depth, productTileDepth));
   const int64_t depth =
-      partsOf(steps, std::max<int64_t>(1, most)) * productTileDepth;
+      partsOf(steps, std::max<int64_t>(1, max)) * productTileDepth;
   return {std::max<int64_t>(1, partsOf(product.depth, depth)), depth};
 }
 
@@ -72,13 +72,13 @@ static std::vector<BatchDimension> batchOf(const Command &command) {
 
 /// Batch elements that follow each other as further rows would become rows.
 static void foldRows(FoldedMatmul &folded) {
-  constexpr int64_t mostRows = 1 << 30;
+  constexpr int64_t maxRows = 1 << 30;
   int64_t &rows = folded.product.rows;
   while (!folded.batch.empty()) {
     const BatchDimension last = folded.batch.back();
     const bool isFoldable = rows == 1 || (last.a == rows * folded.aRow &&
                                           last.c == rows * folded.cRow);
-    if (last.b != 0 || !isFoldable || last.size > mostRows / rows)
+    if (last.b != 0 || !isFoldable || last.size > maxRows / rows)
       return;
     if (rows == 1) {
       folded.aRow = last.a;

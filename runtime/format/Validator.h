@@ -71,7 +71,7 @@
 namespace shardc::format {
 
 /// No tensor of an artifact has more elements; byte sizes stay far below 2^63.
-inline constexpr int64_t mostElements = int64_t(1) << 48;
+inline constexpr int64_t maxElements = int64_t(1) << 48;
 
 /// Checks all rules and fails with E0309 for the first one broken, naming the
 /// command by its number in the list, its module and its label.

@@ -247,9 +247,9 @@ Status StateWriter::write(const NamedTensor &tensor, int64_t first,
                           int64_t count, DeviceAddress target,
                           format::Dtype dtype) {
   const int64_t size = byteSize(dtype);
-  const int64_t most = static_cast<int64_t>(pieceBytes) / size;
-  for (int64_t begin = 0; begin < count; begin += most) {
-    const int64_t piece = std::min(most, count - begin);
+  const int64_t max = static_cast<int64_t>(pieceBytes) / size;
+  for (int64_t begin = 0; begin < count; begin += max) {
+    const int64_t piece = std::min(max, count - begin);
     convertElements(tensor.data.data() +
                         (first + begin) * byteSize(tensor.dtype),
                     tensor.dtype, staging.data(), dtype, piece);

@@ -105,20 +105,27 @@ StatusOr<NamePrefix> findPrefix(const std::vector<TensorNames> &model,
   const PrefixSearch search(model, file);
   if (given) {
     const NamePrefix onModel = {*given, true}, onFile = {*given, false};
-    return search.countFound(onFile) > search.countFound(onModel) ? onFile
-                                                                  : onModel;
+    const size_t withFile = search.countFound(onFile);
+    const size_t withModel = search.countFound(onModel);
+    if (withFile + withModel == 0 && !model.empty())
+      return Status(ErrorCode::E0402,
+                    "--weights-prefix '" + *given +
+                        "': no tensor of the model is in the file, with or "
+                        "without this prefix")
+          .setHelp("leave --weights-prefix out to have the prefix found");
+    return withFile > withModel ? onFile : onModel;
   }
   NamePrefix best;
-  size_t most = search.countFound(best);
-  if (most == model.size())
+  size_t max = search.countFound(best);
+  if (max == model.size())
     return best;
   std::vector<NamePrefix> fitting;
   for (const NamePrefix &candidate : search.candidates()) {
     const size_t found = search.countFound(candidate);
     if (found == model.size())
       fitting.push_back(candidate);
-    if (found > most) {
-      most = found;
+    if (found > max) {
+      max = found;
       best = candidate;
     }
   }

@@ -34,14 +34,22 @@ static void addNotes(Status &status, const std::string &what,
     if (number >= many)
       status.addNote(what + ": " + std::to_string(number) + " tensors '" + key +
                      "/…'");
+  constexpr size_t maxNames = 10;
+  size_t shown = 0, more = 0;
   for (const std::string &name : names) {
     const auto key = withKey.find(name.substr(0, name.find('/')));
     if (key != withKey.end() && key->second >= many)
       continue;
+    if (shown++ >= maxNames) {
+      ++more;
+      continue;
+    }
     const auto nearest = format::nearestName(name, others);
     status.addNote(what + ": '" + name + "'" +
                    (nearest ? "; " + where + " has '" + *nearest + "'" : ""));
   }
+  if (more > 0)
+    status.addNote(what + ": " + std::to_string(more) + " more");
 }
 
 Status WeightViolations::status() const {

@@ -44,15 +44,15 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
     const std::string &last = gradients.rbegin()->second;
     status.addNote(gradients.size() == 1
                        ? "the parameter is '" + first + "'"
-                       : "in model order, the first is '" + first +
-                             "'; the last, which backward reaches first, is '" +
-                             last + "'");
+                       : "the first affected parameter in model order is '" +
+                             first + "', the last '" + last +
+                             "', which backward computes first");
   }
   if (isUpdated)
     status.addNote("the update of this step had already been applied when this "
                    "was detected");
-  status.setHelp("--on-nan skip leaves such steps out, --on-nan continue goes "
-                 "on; a lower --lr or clipped gradients may avoid them");
+  status.setHelp("--on-nan skip skips such steps, --on-nan continue applies "
+                 "them; a lower --lr or clipped gradients may avoid them");
   return status;
 }
 
@@ -66,20 +66,20 @@ FiniteCheck::FiniteCheck(const format::Artifact &artifact, int64_t rank,
 
 bool FiniteCheck::isFinite(DeviceAddress begin, int64_t count,
                            Dtype dtype) const {
-  const int64_t size = byteSize(dtype), most = pieceBytes / size;
+  const int64_t size = byteSize(dtype), max = pieceBytes / size;
   std::atomic<bool> allAre = true;
   auto look = [&](int64_t piece, int worker) {
     if (!allAre)
       return;
-    const int64_t first = piece * most;
-    const auto its = static_cast<size_t>(std::min(most, count - first));
+    const int64_t first = piece * max;
+    const auto its = static_cast<size_t>(std::min(max, count - first));
     std::byte *host = staging.data() + pieceBytes * worker;
     memory.onDevice().copyToHost(host, begin + first * size,
                                  its * static_cast<size_t>(size));
     if (worstOf(host, its, dtype) != FloatKind::Finite)
       allAre = false;
   };
-  const int64_t pieces = (count + most - 1) / most;
+  const int64_t pieces = (count + max - 1) / max;
   if (workers)
     workers->run(pieces, look);
   else

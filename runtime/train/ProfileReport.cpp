@@ -24,9 +24,9 @@ using format::Command;
 
 int64_t tracedSteps(const Artifact &artifact, int64_t microBatches,
                     int64_t steps) {
-  constexpr int64_t mostSlices = 1 << 20;
+  constexpr int64_t maxSlices = 1 << 20;
   const int64_t ofStep = runsOfStep(artifact.program, microBatches);
-  const int64_t ofRank = mostSlices / artifact.manifest.mesh.ranks();
+  const int64_t ofRank = maxSlices / artifact.manifest.mesh.ranks();
   return std::clamp<int64_t>(ofRank / std::max<int64_t>(1, ofStep), 1, steps);
 }
 
@@ -101,12 +101,12 @@ static void printRow(const Row &row, double allSeconds, std::ostream &output) {
 /// The first rows, and the others as one.
 static void printRows(const std::string &title, const std::vector<Row> &rows,
                       double allSeconds, std::ostream &output) {
-  constexpr size_t most = 15;
+  constexpr size_t max = 15;
   output << "\n   seconds   share      calls         GB     GB/s  " << title
          << "\n";
   Row others;
   for (size_t i = 0; i < rows.size(); ++i) {
-    if (i < most) {
+    if (i < max) {
       printRow(rows[i], allSeconds, output);
       continue;
     }
@@ -114,9 +114,9 @@ static void printRows(const std::string &title, const std::vector<Row> &rows,
     others.seconds += rows[i].seconds;
     others.bytes += rows[i].bytes;
   }
-  if (rows.size() <= most)
+  if (rows.size() <= max)
     return;
-  others.name = "(" + std::to_string(rows.size() - most) + " others)";
+  others.name = "(" + std::to_string(rows.size() - max) + " others)";
   printRow(others, allSeconds, output);
 }
 
@@ -142,7 +142,7 @@ void printProfile(const Artifact &artifact, const Profiles &profiles,
                 "profile of %zu ranks: %.4f s in steps, %.4f s (%.1f%%) of it "
                 "in commands\n"
                 "sums over ranks and steps; collectives include waiting for "
-                "other ranks; GB counts operands as a whole\n",
+                "other ranks; GB counts each operand in full\n",
                 profiles.size(), all, inCommands, 100 * inCommands / all);
   output << text.data();
   printRows("kernel",

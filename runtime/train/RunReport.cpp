@@ -65,7 +65,7 @@ static void noteChanges(const Progress &now, const Progress &before,
   };
   note("--lr", now.learningRate, before.learningRate);
   note("--weight-decay-scale", now.weightDecayScale, before.weightDecayScale);
-  note("ranks times --micro-batches", now.slices, before.slices);
+  note("the number of micro-batches over all ranks", now.slices, before.slices);
   note("--seed", now.seed, before.seed);
   note("--data", now.data, before.data);
 }
@@ -74,14 +74,13 @@ void printSources(const TrainingRun &run, const std::optional<Progress> &before,
                   std::ostream &output) {
   const TrainOptions &options = run.options;
   output << "weights: "
-         << (options.weights.empty() ? "the artifact's"
+         << (options.weights.empty() ? "from the artifact"
                                      : "'" + options.weights + "'");
   if (const std::string &prefix = run.initial.prefix.text; !prefix.empty())
     output << ", whose names " << (run.initial.prefix.inModel ? "lack" : "have")
            << " the prefix '" << prefix << "'";
   if (before)
-    output << ", with the optimizer's states: goes on after step "
-           << before->step;
+    output << " with optimizer states, resuming after step " << before->step;
   output << "\ndata: " << run.data.description() << std::endl;
   if (before)
     noteChanges(run.start, *before, output);

@@ -376,7 +376,7 @@ static Status openLog(const TrainOptions &options, std::ostream *output,
 }
 
 static bool runsOnGpu(const Artifact &artifact, const TrainOptions &options) {
-  return artifact.manifest.target.kind == "cuda" && !options.emulated;
+  return artifact.manifest.target.isGpu() && !options.emulated;
 }
 
 static DeviceOptions deviceOptions(const TrainOptions &options) {

@@ -48,9 +48,9 @@ static void stream(float *sums, const float *values, int64_t count) {
 
 /// Whether the elements are worth it, and lie as it takes.
 static bool isStreamed(const float *sums, const Terms &terms) {
-  constexpr int64_t leastElements = 1 << 15;
+  constexpr int64_t minElements = 1 << 15;
   const int64_t count = terms.end - terms.begin;
-  return terms.isFirst && terms.values.size() == 1 && count >= leastElements &&
+  return terms.isFirst && terms.values.size() == 1 && count >= minElements &&
          count % 4 == 0 &&
          reinterpret_cast<uintptr_t>(sums + terms.begin) % 16 == 0;
 }

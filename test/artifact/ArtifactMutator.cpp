@@ -147,7 +147,7 @@ static ordered_json otherNumber(const ordered_json &value,
                                 Random &random) {
   if (value.is_number_float())
     return value.get<double>() * (below(random, 2) ? 2 : -1);
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  constexpr int64_t max = std::numeric_limits<int64_t>::max();
   const auto number = static_cast<uint64_t>(value.get<int64_t>());
   const uint64_t others[] = {number + 1,
                              number - 1,
@@ -161,8 +161,8 @@ static ordered_json otherNumber(const ordered_json &value,
                              uint64_t(1) << 31,
                              uint64_t(1) << 32,
                              uint64_t(1) << 48,
-                             most - number,
-                             static_cast<uint64_t>(most)};
+                             max - number,
+                             static_cast<uint64_t>(max)};
   constexpr size_t count = std::size(others);
   const size_t choice = below(random, count + 4);
   if (choice < count)
@@ -252,8 +252,8 @@ static void changeEverywhere(const Node &node, const std::vector<Node> &nodes,
 }
 
 static std::string shortened(const ordered_json &value) {
-  constexpr size_t most = 80;
-  return print(value).substr(0, most);
+  constexpr size_t max = 80;
+  return print(value).substr(0, max);
 }
 
 std::string mutate(ArtifactEntries &entries, Random &random) {

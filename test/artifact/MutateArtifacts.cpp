@@ -35,7 +35,7 @@ using namespace shardc::testing;
 
 /// A mutant may ask for any amount of memory and of work; what is far beyond
 /// the original says nothing about safety and is not run.
-static constexpr int64_t mostBytes = int64_t(256) << 20;
+static constexpr int64_t maxBytes = int64_t(256) << 20;
 static constexpr int64_t maxRanks = 16;
 static constexpr int secondsOfMutant = 60;
 
@@ -97,7 +97,7 @@ static Status runMutant(const std::string &content, Progress &progress) {
     return loaded.status();
   const format::Artifact &artifact = loaded->artifact;
   if (artifact.manifest.mesh.ranks() > maxRanks ||
-      memoryOf(artifact) > mostBytes) {
+      memoryOf(artifact) > maxBytes) {
     ++progress.large;
     return Status();
   }

@@ -34,7 +34,7 @@ struct Operation {
 
 /// What algorithms may ask for.
 struct Preference {
-  uint64_t mostBytes = 0;
+  uint64_t maxBytes = 0;
 };
 
 double read(const void *data, cudaDataType type, int64_t index) {
@@ -201,12 +201,12 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
     cublasLtMatmulPreference_t preference,
     cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
     size_t bytes) {
-  uint64_t &most = as<Preference>(preference).mostBytes;
+  uint64_t &max = as<Preference>(preference).maxBytes;
   if (attribute != CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
     return CUBLAS_STATUS_SUCCESS;
-  if (bytes != sizeof(most))
+  if (bytes != sizeof(max))
     return CUBLAS_STATUS_INVALID_VALUE;
-  std::memcpy(&most, value, bytes);
+  std::memcpy(&max, value, bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -221,7 +221,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
       operation.epilogue != CUBLASLT_EPILOGUE_DEFAULT)
     return CUBLAS_STATUS_NOT_SUPPORTED;
   results[0] = {};
-  results[0].workspaceSize = as<Preference>(preference).mostBytes;
+  results[0].workspaceSize = as<Preference>(preference).maxBytes;
   results[0].algo.data[0] = results[0].workspaceSize;
   results[0].state = CUBLAS_STATUS_SUCCESS;
   *count = 1;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first half of gpu_check: packs what a GPU machine needs to check shardc.
 
-    DIR/run              the second half; it needs Python 3.11 alone
+    DIR/run              the second half; it needs only Python 3.11
     DIR/checks/          its modules and PyTorch's numbers, in the tree's layout
     DIR/manifest.json    what each case is
     DIR/runtime.tar.xz   shardrun, its plug-in, and the libraries it needs
@@ -259,14 +259,16 @@ def options_of(arguments):
                         help="may be empty with --emulated")
     parser.add_argument("--emulated", action="store_true",
                         help="for --device emulated of the second half, too")
-    parser.add_argument("--format", default="cubin", choices=["cubin", "ptx"])
+    parser.add_argument("--format", default="cubin", choices=["cubin", "ptx"],
+                        help="machine code of the GPU kernels (default cubin)")
     parser.add_argument("--bench-models", type=pathlib.Path, metavar="DIR",
                         help="exports of tools/bench/pytorch_gpu.py --export")
     parser.add_argument("--cases", default=".*", metavar="REGEX",
                         help="only cases with such names, as in "
                              "nanogpt.bf16.adamw.4")
     parser.add_argument("--compression", type=int, default=9,
-                        choices=range(10), metavar="0-9")
+                        choices=range(10), metavar="0-9",
+                        help="xz preset of the packed parts (default 9)")
     options = parser.parse_args(arguments)
     options.build = options.build.resolve()
     if options.bench_models is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The second half of gpu_check: makes the checks of a pack on the GPU machine.
+"""The second half of gpu_check: runs the checks of a pack on the GPU machine.
 
 Sections follow each other, each with a share of the time; checks of one section
 run side by side where they measure no speed. What fails stops nothing else, and
@@ -80,7 +80,7 @@ def unpack(pack):
 
 
 class Checks:
-    """Makes the checks of the sections, and keeps their results."""
+    """Runs the checks of the sections, and keeps their results."""
 
     def __init__(self, context, limit_seconds, jobs):
         self.context, self.jobs = context, jobs
@@ -193,14 +193,14 @@ def options_of(arguments):
     parser.add_argument("--device", default="auto",
                         choices=["auto", "emulated"])
     parser.add_argument("--only", metavar="SECTION,...",
-                        help="make these checks alone")
+                        help="run only these sections")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE",
                         help="default: results.json beside this program")
     parser.add_argument("--limit-seconds", type=float, default=LIMIT_SECONDS,
                         help=f"for all checks together (default "
                              f"{LIMIT_SECONDS})")
     parser.add_argument("--jobs", type=int, default=min(8, os.cpu_count()),
-                        help="checks side by side that measure no speed")
+                        help="non-timing checks to run in parallel")
     return parser.parse_args(arguments)
 
 

@@ -108,9 +108,9 @@ def kernel_outcome(name, moved, seconds, copied, command):
     milliseconds = 1e3 * seconds / (PROFILE_STEPS - PROFILE_WARMUP)
     wrong = share < COPY_SHARE
     return Outcome(
-        f"{100 * share:.0f} % of the copy, {rate / 1e9:.0f} GB/s, "
+        f"{100 * share:.0f}% of the copy, {rate / 1e9:.0f} GB/s, "
         f"{milliseconds:.2f} ms a step" if wrong
-        else f"at least {100 * COPY_SHARE:.0f} % of the copy",
+        else f"at least {100 * COPY_SHARE:.0f}% of the copy",
         command, state=BELOW if wrong else PASSED, name=name,
         numbers={"bytes_per_second": rate, "share_of_copy": share,
                  "milliseconds_of_a_step": milliseconds})
@@ -137,7 +137,7 @@ def utilization(context, benchmark, rate):
 
 def rate_text(context, benchmark, rate):
     share = utilization(context, benchmark, rate)
-    mfu = "" if share is None else f" (MFU {100 * share:.1f} %)"
+    mfu = "" if share is None else f" (MFU {100 * share:.1f}%)"
     return f"{rate:,.0f} {benchmark.unit}/s{mfu}"
 
 
@@ -157,7 +157,7 @@ def shardrun_speed(context, benchmark):
     host = sum(record["host_seconds"] for record in records[WARMUP:])
     share = host / sum(timed)
     return Outcome(
-        f"{rate_text(context, benchmark, rate)}, host {100 * share:.2f} %",
+        f"{rate_text(context, benchmark, rate)}, host {100 * share:.2f}%",
         finished.command, state=PASSED if share < HOST_SHARE else BELOW,
         numbers={"per_second": rate, "step_seconds": timed,
                  "host_share": share,

@@ -213,7 +213,7 @@ class SpeedTest(Scratch):
         fast, slow = (speed_checks.kernel_outcome("k", moved, 1e-3, 4e12, "")
                       for moved in (3.6e9, 3.2e9))
         self.assertEqual((fast.state, slow.state), (PASSED, BELOW))
-        self.assertTrue(slow.text.startswith("80 % of the copy, 3200 GB/s"))
+        self.assertTrue(slow.text.startswith("80% of the copy, 3200 GB/s"))
 
     def test_utilization_is_of_the_chips_dense_rate(self):
         class Found:

@@ -194,9 +194,9 @@ class StandIns(unittest.TestCase):
             [outcome.state for outcome in found.values()],
             [PASSED, PASSED, BELOW])
         self.assertEqual(found["gpt2-124m shardc"].text,
-                         "100 tokens/s (MFU 0.0 %), host 0.50 %")
+                         "100 tokens/s (MFU 0.0%), host 0.50%")
         self.assertEqual(found["gpt2-124m beside compile"].text,
-                         "1.11 x 90 tokens/s (MFU 0.0 %), wanted 1.15 x")
+                         "1.11 x 90 tokens/s (MFU 0.0%), wanted 1.15 x")
 
     def test_a_baseline_that_fails_is_not_run(self):
         self.context.facts["pytorch"] = "2.11"

@@ -12,7 +12,7 @@ without recomputation, reduced in float32 and bfloat16; where torchtitan is inst
 with its selective checkpointing, too, which is --recompute alternate.
 
 What FSDP2 itself holds (sharded and gathered parameters, reductions, gradients) has to
-agree but for padding, and all memory within 4 %: the MPT's agrees to the byte, the
+agree but for padding, and all memory within 4%: the MPT's agrees to the byte, the
 Llama's plan is lower, among others because norms save other tensors on processors than
 on GPUs, which plans are for (check_saved_tensors.py). One case is excepted: its peak in
 PyTorch is at the end of forward, where FSDP2 keeps the last all-gather's buffer, which

@@ -172,11 +172,11 @@ class Reference:
             self.exact = self._run(torch.float64)
         self.sizes = {name: finite_size(values)
                       for name, values in self.exact.items() if values.numel()}
-        self._floors = self._least_scales()
+        self._floors = self._min_scales()
         self._wanted = getattr(module, "realizations", REALIZATIONS)
         self._errors, self._realizations = {}, 0
 
-    def _least_scales(self):
+    def _min_scales(self):
         """{kind of optimizer state: the least scale of its tensors}."""
         floors = {}
         for name, size in self.sizes.items():

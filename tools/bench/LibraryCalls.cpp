@@ -50,18 +50,18 @@ static memory filled(const memory::desc &layout) {
 }
 
 /// Least microseconds of those in some time.
-static double leastOf(const std::function<void()> &call) {
+static double minOf(const std::function<void()> &call) {
   using Clock = std::chrono::steady_clock;
   call();
-  double least = 1e30;
+  double min = 1e30;
   const auto end = Clock::now() + std::chrono::milliseconds(60);
   do {
     const auto start = Clock::now();
     call();
     const std::chrono::duration<double, std::micro> took = Clock::now() - start;
-    least = std::min(least, took.count());
+    min = std::min(min, took.count());
   } while (Clock::now() < end);
-  return least;
+  return min;
 }
 
 /// What oneDNN chooses for a primitive; `hint` is a gradient's forward. Version
@@ -102,7 +102,7 @@ static double product(std::istream &in, stream &queue) {
   const Arguments arguments = {{DNNL_ARG_SRC, filled(x)},
                                {DNNL_ARG_WEIGHTS, filled(w)},
                                {DNNL_ARG_DST, filled(y)}};
-  return leastOf([&] {
+  return minOf([&] {
     call.execute(queue, arguments);
     queue.wait();
   });
@@ -137,7 +137,7 @@ static double between(const primitive &call, stream &queue,
     for (auto &[step, pair] : steps)
       step.execute(queue, pair.first, pair.second);
   };
-  return leastOf([&] {
+  return minOf([&] {
     runAll(first);
     call.execute(queue, inside);
     runAll(last);

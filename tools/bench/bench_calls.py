@@ -125,7 +125,7 @@ def durations(artifact, data, options, folder):
     return least
 
 
-def least_of(function, seconds=0.05):
+def min_of(function, seconds=0.05):
     """Least microseconds of a call, of those in some time."""
     function()
     least, end = math.inf, time.perf_counter() + seconds
@@ -168,7 +168,7 @@ def measure(name, options, folder):
             make = MAKERS[command["callee"].partition("_")[0]]
             operations[key], function, lines[key] = make(command)
             with torch.no_grad():
-                theirs[key] = min(theirs[key], least_of(function))
+                theirs[key] = min(theirs[key], min_of(function))
         for key, duration in zip(lines, library_microseconds(lines.values(), options)):
             library[key] = min(library[key], duration)
     return {key: (len(numbers), operations[key],

@@ -34,7 +34,7 @@ TABLE = pathlib.Path(__file__).with_name("measured_steps") / "llm-foundry.csv"
 MACHINES = {"h100_80gb": "h100-sxm", "a100_40gb": "a100-40gb"}
 RATES = ("products", "attention", "memory")
 # Of a forecast's parts, which rate each depends on.
-RATE_OF = {"products": "products", "convolutions": "products", "attention": "attention",
+RATE_OF = {"matmuls": "products", "convolutions": "products", "attention": "attention",
            "memory-bound kernels": "memory", "optimizer": "memory"}
 ROUNDS = 4
 
@@ -102,7 +102,7 @@ def error_of(planned, scales):
                             for parts, measured in planned)
 
 
-def least_error(planned):
+def min_error(planned):
     """The scales for which the error is least, by a pattern search."""
     scales, step = dict.fromkeys(RATES, 1.0), 1.5
     best = error_of(planned, scales)
@@ -137,7 +137,7 @@ def fit(gpu, options):
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(ROUNDS):
             planned = plan_all(rows, options, machine_with(MACHINES[gpu], rates, folder))
-            scales = least_error(planned)
+            scales = min_error(planned)
             print(f"{gpu}: {error_of(planned, dict.fromkeys(RATES, 1.0)):.1%} with",
                   json.dumps({rate: round(value, 3) for rate, value in rates.items()}),
                   flush=True)

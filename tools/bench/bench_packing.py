@@ -13,7 +13,7 @@ capacity.
 
 With models, compiles a step of each for 8 ranks of sm_90, with and without
 recomputation, and prints arenas beside the most bytes live at one command, and
-in how many steps the arena is within 1 % of that. Standard library only.
+in how many steps the arena is within 1% of that. Standard library only.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def print_arenas(shardc, models):
                 print(f"| {pathlib.Path(model).stem} | {recompute} | {arena:,} | "
                       f"{bound:,} | {gaps[-1]:.2%} | "
                       f"{'yes' if found[3] == 'true' else 'no'} |", flush=True)
-    print(f"{sum(gap <= 0.01 for gap in gaps)} of {len(gaps)} within 1 %")
+    print(f"{sum(gap <= 0.01 for gap in gaps)} of {len(gaps)} within 1%")
 
 
 def main():

@@ -94,7 +94,7 @@ def gap(found):
     choice = found.get("auto")
     if not choice:
         return ""
-    return f"{100 * (choice['forecast_seconds'] / choice['bound_seconds'] - 1):.1f} %"
+    return f"{100 * (choice['forecast_seconds'] / choice['bound_seconds'] - 1):.1f}%"
 
 
 def print_row(*cells):
@@ -124,7 +124,7 @@ def main():
                   f"{memory_plan['bytes'] / GIBIBYTE:.1f}", f"{own / GIBIBYTE:.1f}",
                   published[0], "yes" if memory_plan["fits"] else "no", f"{tokens:,.0f}",
                   f"{published[1]:,}" if case.published else "",
-                  f"{100 * found['time']['mfu']:.1f} %", gap(found), f"{seconds:.1f}",
+                  f"{100 * found['time']['mfu']:.1f}%", gap(found), f"{seconds:.1f}",
                   f"{memory / 1e9:.2f}")
 
 

@@ -121,9 +121,9 @@ def compare_with_auto(shardc, folder, python):
                                 "--reshard", "auto", "--recompute", "auto")
             gain = ""
             if chosen and chosen["memory"]["fits"] and default["memory"]["fits"]:
-                gain = f"{100 * (speed_of(chosen, ranks) / speed_of(default, ranks) - 1):+.1f} %"
+                gain = f"{100 * (speed_of(chosen, ranks) / speed_of(default, ranks) - 1):+.1f}%"
             print_row(model, f"{ranks:,}", *describe(default, ranks),
-                      f"{100 * default['time']['mfu']:.1f} %", f"{seconds:.1f}",
+                      f"{100 * default['time']['mfu']:.1f}%", f"{seconds:.1f}",
                       groups_of(chosen), *describe(chosen, ranks), gain, f"{more:.1f}")
 
 
@@ -135,7 +135,7 @@ def compare_with_runs(shardc, folder, python):
                         "--runtime", "fsdp2", *run.options)
         speed = speed_of(found, run.ranks)
         print_row(run.factory, run.ranks, run.machine, f"{run.speed:.1f}", f"{speed:.1f}",
-                  f"{100 * (speed / run.speed - 1):+.1f} %", run.source)
+                  f"{100 * (speed / run.speed - 1):+.1f}%", run.source)
 
 
 def main():

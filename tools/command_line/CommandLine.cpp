@@ -16,9 +16,7 @@ namespace shardc {
 
 static constexpr size_t pageWidth = 80;
 
-/// The words of `text`, wrapped. The first line continues one that is `column`
-/// wide; further ones are indented by `column`.
-static std::string wrap(const std::string &text, size_t column) {
+std::string wrap(const std::string &text, size_t column) {
   std::istringstream words(text);
   std::string lines;
   size_t width = column;
@@ -79,6 +77,51 @@ std::string describeUnknown(const CLI::App &app) {
       format::nearestName(argument.substr(0, argument.find('=')), names);
   return "unknown option '" + argument + "'" +
          (nearest ? "; did you mean '" + *nearest + "'?" : "");
+}
+
+/// Lower case, one line, no final period.
+static std::string tidied(std::string message) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  if (!message.empty())
+    message[0] = static_cast<char>(std::tolower(message[0]));
+  while (message.ends_with('.') || message.ends_with(' '))
+    message.pop_back();
+  return message;
+}
+
+/// CLI11's texts are "Could not convert: --steps = x", "--steps: 1 required K
+/// missing" and "--wrap: At Most 1 required but received 2".
+static Status describeValues(const std::string &text) {
+  const std::string_view conversion = "Could not convert: ";
+  if (text.starts_with(conversion)) {
+    const size_t equals = text.find(" = ");
+    return Status(ErrorCode::E0001,
+                  text.substr(conversion.size(), equals - conversion.size()) +
+                      ": expected a number, got '" + text.substr(equals + 3) +
+                      "'");
+  }
+  const std::string option = text.substr(0, text.find(':'));
+  if (text.find("At Most") != std::string::npos)
+    return Status(ErrorCode::E0001, option + " is given more than once");
+  if (text.ends_with(" missing"))
+    return Status(ErrorCode::E0002, option + " needs a value");
+  return Status(ErrorCode::E0001, tidied(text));
+}
+
+Status usageStatus(const CLI::App &app, const CLI::ParseError &error) {
+  // An option that is misspelt is one that is missing.
+  const bool isMissing = dynamic_cast<const CLI::RequiredError *>(&error);
+  if (dynamic_cast<const CLI::ExtrasError *>(&error) ||
+      (isMissing && app.remaining_size(/*recurse=*/true) > 0))
+    return Status(ErrorCode::E0001, describeUnknown(app));
+  const std::string text = error.what();
+  if (isMissing)
+    return Status(ErrorCode::E0002, text.starts_with("A subcommand")
+                                        ? "expected a command"
+                                        : text);
+  if (text.find(outOfRange) != std::string::npos)
+    return Status(ErrorCode::E0003, text);
+  return describeValues(text);
 }
 
 const CLI::Option *findEmptyNumber(const CLI::App &app) {

@@ -8,9 +8,12 @@
 #ifndef SHARDC_TOOLS_COMMAND_LINE_COMMANDLINE_H
 #define SHARDC_TOOLS_COMMAND_LINE_COMMANDLINE_H
 
+#include "runtime/format/Status.h"
+
 #include <CLI/CLI.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace shardc {
 
@@ -29,6 +32,17 @@ public:
   std::string make_option(const CLI::Option *option,
                           bool isPositional) const override;
 };
+
+/// The beginning of a message about a number out of range, which is E0003.
+inline constexpr std::string_view outOfRange = "must be ";
+
+/// What is wrong with a command line, in our words: E0001 for what cannot be
+/// parsed, E0002 for what is missing, E0003 for a number out of range.
+Status usageStatus(const CLI::App &app, const CLI::ParseError &error);
+
+/// The words of `text` in lines of at most 80 columns. The first line continues
+/// one that is `column` wide; further ones are indented by `column`.
+std::string wrap(const std::string &text, size_t column);
 
 /// Describes the first argument that `app` did not recognize, with the nearest
 /// option.

@@ -24,16 +24,14 @@ FACTORY without allocating: the file has the structure and no weights, so a
 open, for `--micro-batch N` of shardc.
 
 --config-from-model takes a model on which `fully_shard` was called, as training
-scripts do: what it was told goes to a configuration for `shardc compile`, and
-the model is exported as if it had not been sharded. The script finds one
-process, those of torchrun, or with --ranks the first of N that do not exist.
-PyTorch >= 2.9.
+scripts do: its settings become a configuration for `shardc compile`, and the
+unsharded model is exported. FACTORY runs in one process, in those of torchrun,
+or with --ranks as rank 0 of a fake process group of N ranks. PyTorch >= 2.9.
 """
 
-import argparse
 import collections.abc
 import contextlib
-import importlib
+import importlib.util
 import inspect
 import json
 import os
@@ -45,14 +43,22 @@ import time
 import traceback
 from unittest import mock
 
-import torch
-from torch._subclasses.fake_tensor import DataDependentOutputException
-from torch.nn import functional
-from torch.utils._pytree import (keystr, tree_flatten_with_path, tree_leaves,
-                                 tree_map)
-
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
+from export_options import LOSSES as LOSS_NAMES, options_of  # noqa: E402
+
+# --help and mistakes in the arguments need no PyTorch, which takes seconds to import.
+if __name__ == "__main__":
+    options_of()
+    if importlib.util.find_spec("torch") is None:
+        sys.exit("shardc_export: error: PyTorch 2.9 or later is required")
+
+import torch  # noqa: E402
+from torch._subclasses.fake_tensor import DataDependentOutputException  # noqa: E402
+from torch.nn import functional  # noqa: E402
+from torch.utils._pytree import (  # noqa: E402
+    keystr, tree_flatten_with_path, tree_leaves, tree_map)
+
 import assigned_buffers  # noqa: E402
 import captured_tensors  # noqa: E402
 import custom_functions  # noqa: E402
@@ -93,7 +99,7 @@ def cross_entropy(predictions, targets):
     return functional.cross_entropy(predictions, targets)
 
 
-LOSSES = {"cross_entropy": cross_entropy, "mse": functional.mse_loss}
+LOSSES = dict(zip(LOSS_NAMES, (cross_entropy, functional.mse_loss), strict=True))
 
 
 class WithLoss(torch.nn.Module):
@@ -447,7 +453,7 @@ def call_factory(name, allocate=True, mode=without_data.ModuleWithoutData):
 @contextlib.contextmanager
 def launched(ranks=None):
     """Inside, there is what torchrun gives a script: one process, unless torchrun
-    gave more, or the first of so many `ranks`, of which there are no others."""
+    gave more, or rank 0 of a fake process group of `ranks` ranks."""
     from torch import distributed
     environment = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1",
                    "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "localhost",
@@ -470,8 +476,8 @@ def launched(ranks=None):
 
 
 def export_sharded(options):
-    """Exports the factory's model without its sharding, and writes what it was
-    told of that as a configuration. All ranks take part, and the first writes."""
+    """Exports the factory's unsharded model, and writes its fully_shard settings as
+    a configuration. All ranks take part, and the first writes."""
     import sharding_config  # Some builds of PyTorch have no torch.distributed.
     try:
         with launched(options.ranks):
@@ -505,42 +511,6 @@ def export_sharded(options):
     return True
 
 
-def options_of(arguments):
-    parser = argparse.ArgumentParser(
-        description=__doc__.partition("\n\n")[0],
-        epilog="FACTORY() returns (module, example inputs).")
-    parser.add_argument("factory", metavar="PACKAGE.MODULE:FACTORY")
-    parser.add_argument("-o", "--output", required=True, metavar="MODEL.pt2")
-    parser.add_argument("--inputs", metavar="FILE",
-                        help="write the example inputs as safetensors")
-    parser.add_argument("--loss", choices=sorted(LOSSES),
-                        help="attach a loss; the inputs are (input, targets)")
-    parser.add_argument("--meta", action="store_true",
-                        help="export the structure, without weights")
-    parser.add_argument("--dynamic-batch", action="store_true",
-                        help="leave the first dimension of the inputs open, for "
-                             "--micro-batch N of shardc")
-    parser.add_argument("--config-from-model", metavar="CONFIG.json",
-                        help="write what fully_shard was told about the model, "
-                             "and export it without sharding")
-    parser.add_argument("--ranks", type=int, metavar="N",
-                        help="call FACTORY as the first of N ranks that do not "
-                             "exist")
-    parser.add_argument("--unchecked", action="store_true",
-                        help="do not run the model to compare the export with it, "
-                             "where memory does not suffice for a step")
-    parser.add_argument("--traceback", action="store_true",
-                        help="show where in the model an export failed")
-    options = parser.parse_args(arguments)
-    if options.meta and options.inputs:
-        parser.error("--meta has no data to write as --inputs")
-    if options.ranks is not None and not options.config_from_model:
-        parser.error("--ranks is for --config-from-model")
-    if options.ranks is not None and options.ranks < 1:
-        parser.error("--ranks must be at least 1")
-    return options
-
-
 def check_outputs(options):
     """Before the work: a file that cannot be written would lose it."""
     for path in (options.output, options.inputs, options.config_from_model):
@@ -554,12 +524,19 @@ def check_outputs(options):
             raise ExportError(f"'{path}' cannot be written: permission denied")
 
 
+def size_text(size):
+    """Bytes in the decimal unit that leaves a number below 1000."""
+    unit, scale = next(((unit, scale) for unit, scale in (("kB", 1e3), ("MB", 1e6))
+                        if size < 999.95 * scale), ("GB", 1e9))
+    return f"{size / scale:.1f} {unit}"
+
+
 def summary(path, started):
     """One line: what was written, and what exporting it took."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return (f"wrote {path}: {os.path.getsize(path) / 1e6:.1f} MB, "
-            f"{time.perf_counter() - started:.0f} seconds, "
-            f"peak memory {peak / 1e9:.1f} GB")
+    return (f"wrote {path}: {size_text(os.path.getsize(path))}, "
+            f"{time.perf_counter() - started:.0f} s, "
+            f"peak memory {size_text(peak)}")
 
 
 def main(arguments=None):

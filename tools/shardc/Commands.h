@@ -7,7 +7,7 @@
 #ifndef SHARDC_TOOLS_SHARDC_COMMANDS_H
 #define SHARDC_TOOLS_SHARDC_COMMANDS_H
 
-#include "compiler/Options.h"
+#include "compiler/OptionTable.h"
 #include "runtime/format/Status.h"
 
 #include <CLI/CLI.hpp>
@@ -27,8 +27,9 @@ void bindMicroBatch(InputOptions &options, int64_t size);
 void addBindOption(CLI::App &command, InputOptions &options);
 void addInputOptions(CLI::App &command, InputOptions &options);
 
-/// How the complaint about a number out of range begins, which makes it E0003.
-inline constexpr const char *outOfRange = "must be from ";
+/// Numbers in a range; for a text that is no number options have their own
+/// message.
+CLI::Validator inRange(NumberRange range);
 
 /// One of `words`. The help page lists them as the option's type, so that the
 /// check itself has nothing to say there.

@@ -57,9 +57,10 @@ static void addInspectionOptions(CLI::App &command, Options &options) {
       ->type_name("execute")
       ->group("Debugging");
   command
-      .add_option("--remarks", options.remarks,
-                  "Print the remarks of passes whose name matches, such as "
-                  "shardc-place-buffers; .* for all")
+      .add_option(
+          "--remarks", options.remarks,
+          "Print the remarks of passes whose whole name matches, such as "
+          "shardc-place-buffers or '.*fuse.*'")
       ->type_name("REGEX")
       ->group("Debugging");
 }
@@ -89,7 +90,7 @@ static int runCompile(CompileArguments &arguments) {
   if (arguments.printConfig)
     return printConfiguration(arguments.input, arguments.options);
   if (arguments.output.empty() && arguments.options.compileTo.empty()) {
-    return fail(Status(ErrorCode::E0002, "expected -o MODEL.shardc"));
+    return fail(Status(ErrorCode::E0002, "-o MODEL.shardc is required"));
   }
   int result = compile(arguments.input, arguments.output, arguments.options);
   if (result == 0 && arguments.options.verifyEach == "execute" &&

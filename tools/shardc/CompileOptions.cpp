@@ -43,9 +43,7 @@ static std::string join(const std::vector<std::string_view> &words) {
   return text;
 }
 
-/// What is wrong with the text of a number; empty for what is none: options
-/// have their own message for that.
-static CLI::Validator inRange(NumberRange range) {
+CLI::Validator inRange(NumberRange range) {
   auto check = [range](const std::string &text) {
     double value = 0;
     return CLI::detail::lexical_cast(text, value)
@@ -202,13 +200,13 @@ static std::string readTarget(const std::string &text, Options &options) {
   const std::string cuda = "cuda:";
   std::vector<std::string> known = cudaChips();
   known.push_back("emulated");
-  std::string expected = "expected cpu or cuda: and chips out of";
+  std::string expected = "expected cpu, or cuda: and one or more of";
   for (const std::string &chip : known)
     expected += (chip == known.front() ? " " : ", ") + chip;
-  expected += ", separated by commas; got '" + text + "'";
+  expected += " (comma-separated), got '" + text + "'";
   options.target = text;
   options.chips.clear();
-  if (text == "cpu")
+  if (text == format::cpuTarget)
     return "";
   if (!text.starts_with(cuda))
     return expected;
@@ -220,7 +218,7 @@ static std::string readTarget(const std::string &text, Options &options) {
       return expected;
     options.chips.push_back(chip);
   }
-  options.target = "cuda";
+  options.target = format::cudaTarget;
   return options.chips.empty() || text.ends_with(',') ? expected : "";
 }
 

@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/format/Status.h"
+#include "tools/command_line/CommandLine.h"
 #include "tools/shardc/Commands.h"
 
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <regex>
+#include <sstream>
 
 namespace shardc {
 
@@ -41,6 +44,47 @@ static std::string_view findSection(const std::string &number) {
   return page.substr(start, page.find(mark, start) - start);
 }
 
+/// "docs/Data.md#tokens" for "[Data.md](Data.md#tokens)", and the same in
+/// parentheses after another text.
+static std::string withoutLinks(const std::string &text) {
+  static const std::regex link("\\[([^\\]]*)\\]\\(([^)]*)\\)");
+  std::string result;
+  auto rest = text.cbegin();
+  for (std::smatch match; std::regex_search(rest, text.cend(), match, link);
+       rest = match.suffix().first) {
+    result += match.prefix();
+    const std::string page = "docs/" + match[2].str();
+    result += match[1].str().ends_with(".md")
+                  ? page
+                  : match[1].str() + " (" + page + ")";
+  }
+  return result + std::string(rest, text.cend());
+}
+
+/// The section in lines of at most 80 columns; tables stay as they are.
+static void printSection(std::string_view section) {
+  std::istringstream lines{std::string(section)};
+  std::string paragraph;
+  auto flush = [&] {
+    const bool isItem = paragraph.starts_with("- ");
+    if (!paragraph.empty())
+      std::cout << (isItem ? "- " : "")
+                << wrap(withoutLinks(paragraph.substr(isItem ? 2 : 0)),
+                        isItem ? 2 : 0)
+                << "\n";
+    paragraph.clear();
+  };
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.starts_with('|') || line.starts_with("- "))
+      flush();
+    if (line.empty() || line.starts_with('|'))
+      std::cout << line << "\n";
+    else
+      paragraph += (paragraph.empty() ? "" : " ") + line;
+  }
+  flush();
+}
+
 static int listNumbers() {
   for (ErrorCode code : allErrorCodes())
     std::cout << errorNumber(code) << "  " << errorTitle(code) << "\n";
@@ -53,17 +97,16 @@ static int runExplain(const std::string &text) {
   std::string number = canonicalNumber(text);
   std::string_view section = findSection(number);
   if (number.empty() || section.empty()) {
-    const std::vector<ErrorCode> &codes = allErrorCodes();
-    Status error(ErrorCode::E0003, "expected an error number between " +
-                                       std::string(errorNumber(codes.front())) +
-                                       " and " +
-                                       std::string(errorNumber(codes.back())) +
-                                       ", got '" + text + "'");
-    error.setHelp("'shardc explain' lists all of them");
+    Status error(ErrorCode::E0003,
+                 number.empty()
+                     ? "expected an error number such as E0103, got '" + text +
+                           "'"
+                     : "there is no error " + number);
+    error.setHelp("'shardc explain' lists all errors");
     std::cerr << render(error, "shardc");
     return exitCode(error.code());
   }
-  std::cout << section << (section.ends_with('\n') ? "" : "\n");
+  printSection(section);
   return 0;
 }
 

@@ -74,7 +74,7 @@ static void printProgram(const Artifact &artifact) {
   const Mesh &mesh = artifact.manifest.mesh;
   std::cout << "\nprogram, " << program.commands.size() << " commands, "
             << program.eventCount << " events, " << artifact.summary.reuseWaits
-            << " waits for memory alone\n";
+            << " waits only for memory reuse\n";
   int64_t printed = -1;
   for (const Command &command : program.commands) {
     if (command.section != printed) {
@@ -153,6 +153,13 @@ int inspectArtifact(const std::string &path, const ArtifactReport &report) {
     return printSass(artifact, report.sass);
   if (!report.timeline.empty())
     return printForecast(artifact, report.timeline, report.json);
+  if (report.kernels && artifact.summary.kernels.empty()) {
+    const Status status(ErrorCode::E0001,
+                        "--kernels: the artifact has no machine code of GPU "
+                        "kernels (--target cuda:CHIP --format cubin)");
+    std::cerr << render(status, "shardc");
+    return exitCode(status.code());
+  }
   if (report.json && report.kernels) {
     printKernelsAsJson(artifact);
     return 0;

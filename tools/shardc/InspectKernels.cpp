@@ -88,8 +88,9 @@ static std::string microseconds(double seconds) {
 /// A line: its name, the chip, and a cell a column.
 static void printLine(const std::string &name, size_t width,
                       const std::vector<std::string> &cells) {
-  static constexpr int widths[] = {8, 9, 9, 11, 8, 7, 11, 8, 10, 11, 11};
-  std::string line = name + std::string(width - name.size(), ' ');
+  static constexpr int widths[] = {8, 9, 9, 11, 10, 9, 11, 8, 10, 11, 9};
+  std::string line =
+      name + std::string(width - std::min(width, name.size()), ' ');
   for (size_t i = 0; i < cells.size(); ++i) {
     const size_t column = static_cast<size_t>(widths[i]);
     line += std::string(column - std::min(column, cells[i].size()), ' ');
@@ -110,11 +111,11 @@ static void printKernel(const KernelRow &row, size_t width) {
   const std::vector<const Machine *> machines = machinesWith(kernel.chip);
   if (chip && !machines.empty()) {
     const auto bytes = static_cast<double>(row.work.movedBytes());
-    cells.push_back(decimals(100 * occupancy(*chip, row.block), 0) + " %");
+    cells.push_back(decimals(100 * occupancy(*chip, row.block), 0) + "%");
     cells.push_back(decimals(waves(*machines[0], row.block, row.blocks), 2));
     cells.push_back(std::to_string(row.launches));
     cells.push_back(megabytes(bytes));
-    cells.push_back(microseconds(leastSeconds(row.work, *machines[0])));
+    cells.push_back(microseconds(minSeconds(row.work, *machines[0])));
   }
   printLine(kernel.name, width, cells);
 }
@@ -131,7 +132,7 @@ static void printStep(const Artifact &artifact, const Machine &machine,
     const Work work = workOf(command, artifact.program, artifact.manifest.mesh);
     runs += times;
     bytes += static_cast<double>(times * work.movedBytes());
-    seconds += static_cast<double>(times) * leastSeconds(work, machine);
+    seconds += static_cast<double>(times) * minSeconds(work, machine);
   }
   printLine(name + ", " + machine.name, width,
             {machine.processor.chip, "", "", "", "", "", "", "",
@@ -142,22 +143,21 @@ static void printStep(const Artifact &artifact, const Machine &machine,
 /// least of its launches and of its library calls.
 static void printChip(const std::string &chip, const Artifact &artifact,
                       const std::vector<KernelRow> &rows, size_t width) {
-  KernelSummary most;
+  KernelSummary max;
   for (const KernelRow &row : rows) {
     if (row.kernel->chip != chip)
       continue;
-    most.registers = std::max(most.registers, row.kernel->registers);
-    most.sharedBytes = std::max(most.sharedBytes, row.kernel->sharedBytes);
-    most.localBytes = std::max(most.localBytes, row.kernel->localBytes);
+    max.registers = std::max(max.registers, row.kernel->registers);
+    max.sharedBytes = std::max(max.sharedBytes, row.kernel->sharedBytes);
+    max.localBytes = std::max(max.localBytes, row.kernel->localBytes);
   }
-  printLine("most of them", width,
-            {chip, "", "", std::to_string(most.registers),
-             std::to_string(most.sharedBytes),
-             std::to_string(most.localBytes)});
+  printLine("maximum", width,
+            {chip, "", "", std::to_string(max.registers),
+             std::to_string(max.sharedBytes), std::to_string(max.localBytes)});
   for (const Machine *machine : machinesWith(chip)) {
-    printStep(artifact, *machine, CommandKind::Launch, "a step's launches",
+    printStep(artifact, *machine, CommandKind::Launch, "launches of a step",
               width);
-    printStep(artifact, *machine, CommandKind::Call, "a step's calls", width);
+    printStep(artifact, *machine, CommandKind::Call, "calls of a step", width);
   }
 }
 
@@ -165,7 +165,7 @@ void printKernels(const Artifact &artifact, bool all) {
   const std::vector<KernelRow> rows = rowsOf(artifact);
   if (rows.empty())
     return;
-  size_t width = 28;
+  size_t width = 30;
   std::map<std::string, bool> chips;
   for (const KernelRow &row : rows) {
     chips[row.kernel->chip] = true;
@@ -174,8 +174,8 @@ void printKernels(const Artifact &artifact, bool all) {
   }
   std::cout << "\n";
   printLine("kernel", width,
-            {"chip", "threads", "blocks", "registers", "shared", "stack",
-             "occupancy", "waves", "launches", "MB", "least us"});
+            {"chip", "threads", "blocks", "registers", "shared B", "stack B",
+             "occupancy", "waves", "launches", "MB", "min us"});
   if (all)
     for (const KernelRow &row : rows)
       printKernel(row, width);
@@ -203,8 +203,7 @@ void printKernelsAsJson(const Artifact &artifact) {
       object["occupancy"] = occupancy(*chip, row.block);
       object["waves"] = waves(*machines[0], row.block, row.blocks);
       for (const Machine *machine : machines)
-        object["least_seconds"][machine->name] =
-            leastSeconds(row.work, *machine);
+        object["least_seconds"][machine->name] = minSeconds(row.work, *machine);
     }
     root["kernels"].push_back(std::move(object));
   }

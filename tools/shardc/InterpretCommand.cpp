@@ -38,8 +38,7 @@ static void addDataOptions(CLI::App &command, InterpretOptions &options) {
 }
 
 static void addRunOptions(CLI::App &command, InterpretOptions &options) {
-  const CLI::Validator positive =
-      CLI::Validator(CLI::PositiveNumber).description("");
+  const CLI::Validator positive = inRange({1, 1e9});
   command
       .add_option("--ranks", options.ranks,
                   "Simulated ranks of a program without a mesh; inputs are "

@@ -52,7 +52,7 @@ static int fail(const Status &status) {
 /// What is wrong with the arguments together.
 static Status checkArguments(const PlanArguments &arguments) {
   if (arguments.options.machine.empty())
-    return Status(ErrorCode::E0001, "plan: expected --machine")
+    return Status(ErrorCode::E0002, "--machine is required")
         .setHelp("such as --machine h100-sxm");
   if (!arguments.why.empty() && !isAuto(arguments.options))
     return Status(ErrorCode::E0001,

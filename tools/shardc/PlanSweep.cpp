@@ -10,6 +10,7 @@
 #include "compiler/OptionTable.h"
 #include "runtime/format/Quantities.h"
 #include "runtime/format/Terminal.h"
+#include "tools/command_line/CommandLine.h"
 #include "tools/shardc/Commands.h"
 
 #include <algorithm>
@@ -194,8 +195,10 @@ StatusOr<Options> Sweep::optionsOf(const Cell &cell) const {
   std::reverse(words.begin(), words.end());
   try {
     app.parse(words);
+  } catch (const ConfigurationError &error) {
+    return error.status;
   } catch (const CLI::ParseError &error) {
-    return Status(ErrorCode::E0001, error.what());
+    return usageStatus(app, error);
   }
   return found;
 }
@@ -246,7 +249,7 @@ static std::string describe(const SweepCell &cell) {
        << (cell.fits ? "yes" : "no") << std::setw(11)
        << printSeconds(cell.seconds) << std::setw(18)
        << printRate(cell.unitsPerSecond) << std::setw(8)
-       << printDecimal(100 * cell.mfu, 1) + " %";
+       << printDecimal(100 * cell.mfu, 1) + "%";
   return text.str();
 }
 
@@ -273,11 +276,19 @@ static void takeClosest(const Sweep &sweep, SweepResult &result) {
 SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
                      const StepPlanner &plan) {
   const Sweep sweep(axes, options);
-  sweep.printHeader();
   SweepResult result = {{}, options, Status()};
+  const std::vector<Cell> cells = sweep.cells();
+  // A mistyped value is no cell.
+  for (const Cell &values : cells)
+    if (const StatusOr<Options> found = sweep.optionsOf(values);
+        !found.ok() &&
+        exitCode(found.status().code()) == exitCode(ErrorCode::E0001)) {
+      result.status = found.status();
+      return result;
+    }
+  sweep.printHeader();
   const SweepCell *best = nullptr;
   std::string unit;
-  const std::vector<Cell> cells = sweep.cells();
   result.cells.reserve(cells.size());
   const InterruptionHandler handler;
   const Progress progress(cells.size());

@@ -35,10 +35,10 @@ struct SweepResult {
   bool isPlanned() const;
 };
 
-/// Plans and prints every cell; of a cell whose values are no options it prints
-/// what is wrong. Replicas follow from --world-size and --shard where only
-/// those are swept. Ctrl-C ends it behind the cell that is being planned; a
-/// terminal shows how far it is.
+/// Plans and prints every cell; of one that cannot be planned it prints what is
+/// wrong. Plans none where a value is not one of its option's. Replicas follow
+/// from --world-size and --shard where only those are swept. Ctrl-C ends it
+/// behind the cell that is being planned; a terminal shows how far it is.
 SweepResult runSweep(const std::vector<SweepAxis> &axes, const Options &options,
                      const StepPlanner &plan);
 

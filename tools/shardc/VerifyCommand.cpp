@@ -20,8 +20,7 @@ struct VerifyArguments {
 } // namespace
 
 static void addRunOptions(CLI::App &command, verify::VerifyOptions &options) {
-  const CLI::Validator positive =
-      CLI::Validator(CLI::PositiveNumber).description("");
+  const CLI::Validator positive = inRange({1, 1e9});
   auto count = [&](const char *flag, auto &value, const char *type,
                    const char *text) {
     command.add_option(flag, value, text)
@@ -64,6 +63,9 @@ void addVerifyCommand(CLI::App &app, Run &run) {
       ->required();
   addInputOptions(*command, arguments->options.compile.input);
   addCompileOptions(*command, arguments->options.compile);
+  command->get_option("--target")
+      ->description("Device to verify on: cpu or cuda:emulated")
+      ->type_name("cpu|cuda:emulated");
   addRunOptions(*command, arguments->options);
   command->footer(
       std::string(
@@ -76,6 +78,16 @@ void addVerifyCommand(CLI::App &app, Run &run) {
       exitCodes);
   command->callback([arguments, &run] {
     run = [=] {
+      const Options &compile = arguments->options.compile;
+      if (compile.target == format::cudaTarget &&
+          compile.chips != std::vector<std::string>{"emulated"}) {
+        const Status status =
+            Status(ErrorCode::E0001,
+                   "--target: verify runs GPU code on emulated threads only")
+                .setHelp("--target cuda:emulated");
+        std::cerr << render(status, "shardc");
+        return exitCode(status.code());
+      }
       if (int result = resolveAuto(arguments->path, arguments->options.compile))
         return result;
       return verify::verifyModel(arguments->path, arguments->options);

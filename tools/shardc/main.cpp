@@ -23,22 +23,10 @@ static std::string helpOf(const CLI::App &app) {
 
 /// Prints a usage error with its number.
 static int usageError(const CLI::App &app, const CLI::ParseError &error) {
-  // An option that is misspelt is one that is missing.
-  const bool isMissing = dynamic_cast<const CLI::RequiredError *>(&error) &&
-                         app.remaining_size(/*recurse=*/true) > 0;
-  if (isMissing || dynamic_cast<const CLI::ExtrasError *>(&error)) {
-    Status status(ErrorCode::E0001, describeUnknown(app));
-    status.setHelp(helpOf(app));
-    std::cerr << render(status, "shardc");
-    return exitCode(status.code());
-  }
-  const bool isRange =
-      std::string_view(error.what()).find(outOfRange) != std::string::npos;
-  const ErrorCode code = isRange ? ErrorCode::E0003 : ErrorCode::E0001;
-  std::string number(errorNumber(code));
-  std::cerr << "shardc: error " << number << ": " << error.what()
-            << "\n  help: " << helpOf(app) << "\n";
-  return exitCode(code);
+  Status status = usageStatus(app, error);
+  status.setHelp(helpOf(app));
+  std::cerr << render(status, "shardc");
+  return exitCode(status.code());
 }
 
 int main(int argc, char **argv) {

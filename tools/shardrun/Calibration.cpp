@@ -125,7 +125,7 @@ Status Measurements::start() {
   device.cuda.graphs = false;
   if (options.gpu) {
     device.cuda.device = *options.gpu;
-    nothing.manifest.target.kind = "cuda";
+    nothing.manifest.target.kind = format::cudaTarget;
     nothing.manifest.target.chips = {options.base->processor.chip};
   }
   nothing.program.streams = {"compute"};
@@ -198,11 +198,11 @@ StatusOr<size_t> Measurements::prepare(Command &command,
 /// at least: a step is the sum of many commands, not of the fastest ones.
 double Measurements::typical(const std::function<void()> &run) const {
   constexpr double enough = 0.1;
-  constexpr size_t least = 5;
+  constexpr size_t min = 5;
   run();
   std::vector<double> rounds;
   double all = 0;
-  while (all < enough || rounds.size() < least) {
+  while (all < enough || rounds.size() < min) {
     const Clock::time_point begin = Clock::now();
     run();
     const std::chrono::duration<double> seconds = Clock::now() - begin;
@@ -218,13 +218,13 @@ double Measurements::typical(const std::function<void()> &run) const {
 /// As often as it takes to have more operands than caches hold: in a step,
 /// weights come from memory.
 static std::vector<Command> repeated(const std::vector<Command> &commands) {
-  constexpr int64_t enough = int64_t(1) << 26, most = 64;
+  constexpr int64_t enough = int64_t(1) << 26, max = 64;
   int64_t bytes = 0;
   for (const Command &command : commands)
     for (const TensorReference &operand : command.operands)
       bytes += operand.buffer.bytes;
   std::vector<Command> all;
-  for (int64_t i = 0; i < std::clamp<int64_t>(enough / bytes, 1, most); ++i)
+  for (int64_t i = 0; i < std::clamp<int64_t>(enough / bytes, 1, max); ++i)
     all.insert(all.end(), commands.begin(), commands.end());
   return all;
 }
@@ -398,11 +398,12 @@ Status Calibrator::measureProcessor() {
 }
 
 Status Calibrator::measure() {
+  out << "rates of each kind of work, from the smallest to the largest size\n";
   const Workloads work =
       workloads(options.gpu.has_value(), options.gpu ? 1 : options.threads);
   for (const auto &[name, points, rates] :
        {std::tuple("memory", &work.memory, &memory),
-        {"products", &work.products, &products},
+        {"matmuls", &work.products, &products},
         {"convolutions", &work.convolutions, &convolutions},
         {"depthwise", &work.depthwise, &depthwise},
         {"attention", &work.attention, &attention},
@@ -456,7 +457,7 @@ void Calibrator::setCurves(format::Machine &machine, double productRate) const {
 }
 
 void Calibrator::setProcessor(format::Machine &machine) const {
-  machine.target = "cpu";
+  machine.target = format::cpuTarget;
   machine.processor.units = figure(options.threads);
   for (const auto &[dtype, peak] : peaks)
     machine.processor.productRates[dtype] = figure(peak);

@@ -136,10 +136,10 @@ static int64_t roundUp(int64_t number, int64_t factor) {
 
 Workloads workloads(bool isGpu, int64_t threads) {
   Workloads all;
-  const int64_t least = isGpu ? 1 << 18 : 1 << 14;
-  const int64_t most = isGpu ? int64_t(1) << 32 : int64_t(1) << 27;
+  const int64_t min = isGpu ? 1 << 18 : 1 << 14;
+  const int64_t max = isGpu ? int64_t(1) << 32 : int64_t(1) << 27;
   const int64_t chain = int64_t(1) << (isGpu ? 30 : 28);
-  for (int64_t bytes = least; bytes <= most; bytes *= 4)
+  for (int64_t bytes = min; bytes <= max; bytes *= 4)
     all.memory.push_back(copies(bytes, chain));
 
   const std::vector<Shape> ofProcessors = {

@@ -158,7 +158,7 @@ void comparePlan(const format::Artifact &artifact,
     pair.forecast += forecast[i];
     pair.run += step.ofCommands[i];
   }
-  output << "\nforecast on " << machine.name << " and run, ms per step\n";
+  output << "\nforecast for " << machine.name << " and this run, ms per step\n";
   if (step.isFirst)
     output
         << "the run's only step touched its memory for the first time, which "
@@ -182,11 +182,12 @@ void comparePlan(const format::Artifact &artifact,
         {"between commands", {0, std::max(0.0, step.seconds - inCommands)}, 0},
         output);
   print({"step time", {timeline.seconds, step.seconds}, 0}, output);
-  output << "\nwhere they part\n  forecast        run  difference    runs\n";
-  constexpr size_t most = 12;
+  output
+      << "\nlargest differences\n  forecast        run  difference   calls\n";
+  constexpr size_t max = 12;
   const std::vector<Row> rows =
       rowsByKernel(program, forecast, step.ofCommands, microBatches);
-  for (size_t i = 0; i < std::min(most, rows.size()); ++i)
+  for (size_t i = 0; i < std::min(max, rows.size()); ++i)
     print(rows[i], output);
   output << std::flush;
 }

@@ -19,7 +19,7 @@
 namespace shardc::verify {
 
 /// The last step that narrows: integers below 2^16 are then 0.
-inline constexpr int mostNarrowing = 8;
+inline constexpr int maxNarrowing = 8;
 
 /// Samples for `inputs`, the same ones for the same `seed`. Fails with E0405
 /// for a dtype without random numbers.

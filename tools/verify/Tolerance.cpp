@@ -93,7 +93,7 @@ static void judgeWhole(const std::vector<double> &actual,
                        const std::vector<double> &expected,
                        const std::vector<double> &allowed, double limit,
                        Judgement &judgement) {
-  constexpr size_t leastElements = 64;
+  constexpr size_t minElements = 64;
   double squares = 0;
   size_t count = 0;
   Excess worst;
@@ -106,7 +106,7 @@ static void judgeWhole(const std::vector<double> &actual,
     if (error >= std::abs(worst.actual - worst.expected))
       worst = {i, actual[i], expected[i], limit};
   }
-  if (count < leastElements)
+  if (count < minElements)
     return;
   const double root = std::sqrt(squares / static_cast<double>(count));
   if (root <= limit)
@@ -127,13 +127,13 @@ Judgement judge(const std::vector<double> &actual,
   const double sides = expectation.unitRoundoff == f64Roundoff ? 2 : 1;
   const double rounding = sides * expectation.unitRoundoff * spread.largest;
   // Where everything underflows there is no relative error.
-  const double least =
+  const double min =
       expectation.unitRoundoff ? std::numeric_limits<float>::min() : 0;
   std::vector<double> allowed;
   for (size_t i = 0; i < spread.own.size(); ++i) {
     allowed.push_back(sides * elementFactor *
                           (spread.own[i] + spread.rootMeanSquare) +
-                      floorUnits * rounding + least + flipsOf(expectation, i));
+                      floorUnits * rounding + min + flipsOf(expectation, i));
     if (!std::isfinite(actual[i]) && expectation.overflows)
       allowed.back() = std::numeric_limits<double>::infinity();
   }
@@ -141,7 +141,7 @@ Judgement judge(const std::vector<double> &actual,
   if (!judgement.excess)
     judgeWhole(actual, expectation.expected, allowed,
                sides * wholeFactor * spread.rootMeanSquare +
-                   wholeFloorUnits * rounding + least,
+                   wholeFloorUnits * rounding + min,
                judgement);
   return judgement;
 }

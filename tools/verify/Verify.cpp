@@ -137,7 +137,7 @@ RunOptions Comparison::runOptions() const {
   run.seed = options.seed;
   run.poison = options.poison;
   // Kernels of a GPU run on emulated threads.
-  if (program.compiled.artifact.manifest.target.kind == "cuda")
+  if (program.compiled.artifact.manifest.target.isGpu())
     run.emulated = options.seed;
   return run;
 }

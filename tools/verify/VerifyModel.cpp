@@ -209,11 +209,11 @@ void Verification::report(const VerifyResult &result, bool isSelfContained) {
   Status status(ErrorCode::E0703,
                 "the compiled step differs from the reference: " +
                     describe(first));
-  constexpr size_t most = 4;
-  for (size_t i = 1; i < std::min(most, result.differences.size()); ++i)
+  constexpr size_t max = 4;
+  for (size_t i = 1; i < std::min(max, result.differences.size()); ++i)
     status.addNote(describe(result.differences[i]));
-  if (result.differences.size() > most)
-    status.addNote("and " + std::to_string(result.differences.size() - most) +
+  if (result.differences.size() > max)
+    status.addNote("and " + std::to_string(result.differences.size() - max) +
                    " more tensors");
   status.addNote(result.wrongCommand
                      ? describe(*result.wrongCommand)
@@ -265,7 +265,7 @@ VerifyResult Verification::compare(const VerifiedProgram &program) {
   };
   if (fits(first) || !options.data.empty())
     return first;
-  while (++options.narrowing <= mostNarrowing) {
+  while (++options.narrowing <= maxNarrowing) {
     VerifyResult result = compareBoth(program, weights(), options);
     if (!fits(result))
       continue;

@@ -83,8 +83,8 @@ void StageElements::storeAll(ValueRange values) {
 
 /// `index`, inside of `size` elements.
 Value StageElements::held(Value index, int64_t size) {
-  Value least = state.create<arith::MaxSIOp>(index, state.constantIndex(0));
-  return state.create<arith::MinSIOp>(least, state.constantIndex(size - 1));
+  Value min = state.create<arith::MaxSIOp>(index, state.constantIndex(0));
+  return state.create<arith::MinSIOp>(min, state.constantIndex(size - 1));
 }
 
 Value StageElements::gather(tensor::ExtractOp extract,

@@ -47,7 +47,7 @@ static int64_t operationsOf(const StageBody &code) {
 /// registers.
 int64_t StepsAhead::stepsAhead(const ThreadShare &share,
                                ArrayRef<int> reduced) const {
-  constexpr int64_t wantedBytes = 32, mostBytes = 128, mostSteps = 8;
+  constexpr int64_t wantedBytes = 32, maxBytes = 128, maxSteps = 8;
   constexpr int64_t muchWork = 512;
   if (!reduced.empty() || state.stage().scatters || state.stage().scans ||
       share.iterations == 1 ||
@@ -62,8 +62,8 @@ int64_t StepsAhead::stepsAhead(const ThreadShare &share,
     widest = std::max(widest, ofAccess);
   }
   return bytes == 0 ? 1
-                    : std::min({share.steps, mostSteps, wantedBytes / widest,
-                                mostBytes / bytes});
+                    : std::min({share.steps, maxSteps, wantedBytes / widest,
+                                maxBytes / bytes});
 }
 
 /// Reads what a step that `exists` reads ahead; zeros where it does not.

@@ -202,18 +202,18 @@ int64_t ThreadSums::narrowSteps(const ThreadShare &terms,
         !termOf(state.code(), number).getType().isF32())
       return 0;
   }
-  int64_t most = 0, bytes = 0;
+  int64_t max = 0, bytes = 0;
   for (const StageAccess &access : state.stage().accesses) {
     int64_t elements = 1;
     for (auto [size, stride] :
          llvm::zip_equal(state.stage().sizes, access.strides))
       elements *= stride == 0 ? 1 : size;
-    if (access.isWrite || elements < most)
+    if (access.isWrite || elements < max)
       continue;
     const int64_t own =
         state.schedule.merged.tensors[access.tensor].elementBytes;
-    bytes = elements > most ? own : std::max(bytes, own);
-    most = elements;
+    bytes = elements > max ? own : std::max(bytes, own);
+    max = elements;
   }
   if (bytes != bytesOfNarrow)
     return 0;

@@ -60,13 +60,13 @@ static void buildClamp(aten::ClampOp op, aten::ClampOp::Adaptor inputs,
                        KernelBuilder &kernel) {
   buildPointwise(op, inputs.getSelf(), kernel, [&](LoopBody &body) {
     Scalar x = body[0];
-    if (TypedAttr least = op.getMinAttr()) {
-      Scalar bound = numberOf(least, x);
-      x = isNan(least) ? bound : select(x <= bound, bound, x);
+    if (TypedAttr min = op.getMinAttr()) {
+      Scalar bound = numberOf(min, x);
+      x = isNan(min) ? bound : select(x <= bound, bound, x);
     }
-    if (TypedAttr most = op.getMaxAttr()) {
-      Scalar bound = numberOf(most, x);
-      x = isNan(most) ? bound : select(bound <= x, bound, x);
+    if (TypedAttr max = op.getMaxAttr()) {
+      Scalar bound = numberOf(max, x);
+      x = isNan(max) ? bound : select(bound <= x, bound, x);
     }
     return x;
   });

@@ -98,8 +98,8 @@ static ExponentialLoops dividedRows(Value self, int64_t parts,
 /// 0 in place of -infinity: what is taken away from the elements of a part that
 /// has no other.
 static Scalar replaceMinusInfinity(Scalar largest) {
-  Scalar least = largest.constant(-std::numeric_limits<double>::infinity());
-  return select(equal(largest, least), largest.constant(0), largest);
+  Scalar min = largest.constant(-std::numeric_limits<double>::infinity());
+  return select(equal(largest, min), largest.constant(0), largest);
 }
 
 Scalar withoutSubnormal(Scalar value) {

@@ -17,16 +17,16 @@ std::optional<Digit> digitOf(const Stage &stage, const StageAccess &access,
   if (digit.stride <= 0)
     return std::nullopt;
   int64_t period = digit.stride * digit.size;
-  int64_t least = access.offset % period, most = least;
+  int64_t min = access.offset % period, max = min;
   for (size_t other = 0; other < stage.sizes.size(); ++other) {
     int64_t stride = access.strides[other];
     if (static_cast<int>(other) != loop && stride % period != 0)
-      (stride < 0 ? least : most) += stride * (stage.sizes[other] - 1);
+      (stride < 0 ? min : max) += stride * (stage.sizes[other] - 1);
   }
   for (const StageAccess::Computed &index : access.computed)
     if (index.stride % period != 0)
-      most += index.stride * (index.size - 1);
-  if (least < 0 || most >= digit.stride)
+      max += index.stride * (index.size - 1);
+  if (min < 0 || max >= digit.stride)
     return std::nullopt;
   return digit;
 }

@@ -349,10 +349,10 @@ static LoopPreferences preferencesOfGpu(const Target &target) {
   const int64_t line = target.memories.front().lineBytes / elementBytes;
   const int64_t vector = target.vectorBytes.front() / elementBytes;
   const int64_t blocks =
-      blocksEach * target.threads / mostThreadsOfMultiprocessor;
+      blocksEach * target.threads / maxThreadsOfMultiprocessor;
   return {.pointwiseBlock = vectors * vector * target.blockThreads,
           .reductionBlock = line,
-          .leastBlock = line,
+          .minBlock = line,
           .enoughIterations = blocks,
           .privateBytes = target.memories.front().bytes / 3,
           .smallWork = target.threadWork,
@@ -376,7 +376,7 @@ LoopPreferences preferencesOf(const Target &target) {
       std::max(nearest.lineBytes, target.vectorBytes.front()) / elementBytes;
   return {.pointwiseBlock = nearest.bytes / (blockTensors * elementBytes),
           .reductionBlock = linesOfSums * line,
-          .leastBlock = line,
+          .minBlock = line,
           .enoughIterations = iterations,
           .privateBytes = nearest.bytes,
           .smallWork = target.threadWork,

@@ -111,7 +111,7 @@ struct LoopPreferences {
   /// Consecutive elements that a reduction over other loops keeps sums of, and
   /// the fewest that it may be cut to.
   int64_t reductionBlock;
-  int64_t leastBlock;
+  int64_t minBlock;
   /// Launches with at least so many iterations need no finer ones.
   int64_t enoughIterations;
   /// Bytes of one tensor that may live on a thread's stack.

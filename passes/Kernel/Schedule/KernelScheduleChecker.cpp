@@ -588,7 +588,7 @@ Complaint checkSchedule(const KernelStages &kernel,
 
 Complaint checkSmallSchedule(const KernelStages &kernel,
                              const KernelSchedule &schedule) {
-  return executionWork(kernel) <= mostCheckedWork
+  return executionWork(kernel) <= maxCheckedWork
              ? checkSchedule(kernel, schedule)
              : std::nullopt;
 }

@@ -25,7 +25,7 @@ namespace shardc::kernel {
 
 /// Kernels with more iterations and elements are not executed in assertions;
 /// it would take longer than compiling them.
-inline constexpr int64_t mostCheckedWork = int64_t(1) << 16;
+inline constexpr int64_t maxCheckedWork = int64_t(1) << 16;
 
 /// What executing `kernel` once costs: iterations of its stages and elements
 /// of its tensors.
@@ -36,7 +36,7 @@ int64_t executionWork(const KernelStages &kernel);
 Complaint checkSchedule(const KernelStages &kernel,
                         const KernelSchedule &schedule, uint64_t order = 0);
 
-/// The same, for assertions: nothing beyond mostCheckedWork.
+/// The same, for assertions: nothing beyond maxCheckedWork.
 Complaint checkSmallSchedule(const KernelStages &kernel,
                              const KernelSchedule &schedule);
 

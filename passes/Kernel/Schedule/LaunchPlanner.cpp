@@ -70,10 +70,10 @@ int LaunchPlanner::unitClass(const StageGroup &group, bool onlyWrites) const {
       elements[classes.classOf(number, static_cast<int>(loop))] +=
           unitElements(stage, static_cast<int>(loop), onlyWrites);
   }
-  auto most = std::max_element(elements.begin(), elements.end());
-  return most == elements.end() || *most == 0
+  auto max = std::max_element(elements.begin(), elements.end());
+  return max == elements.end() || *max == 0
              ? -1
-             : static_cast<int>(most - elements.begin());
+             : static_cast<int>(max - elements.begin());
 }
 
 /// Whether the stages have no loops but the shared ones.
@@ -94,8 +94,7 @@ int64_t LaunchPlanner::chooseBlock(const StageGroup &group, int64_t size,
                : preferences.pointwiseBlock;
   }
   int64_t block = preferences.reductionBlock;
-  while (block > preferences.leastBlock &&
-         work(group) > preferences.smallWork &&
+  while (block > preferences.minBlock && work(group) > preferences.smallWork &&
          otherIterations * (size / block) < preferences.enoughIterations / 8)
     block /= 2;
   return std::min(block, size);
@@ -106,25 +105,24 @@ int64_t LaunchPlanner::chooseBlock(const StageGroup &group, int64_t size,
 /// none, or not enough of it for a tile.
 std::vector<int> LaunchPlanner::tileClasses(const StageGroup &group) const {
   // A sector of a line of four.
-  const int64_t leastLine =
-      std::max<int64_t>(2, preferences.tileLineBytes / 16);
+  const int64_t minLine = std::max<int64_t>(2, preferences.tileLineBytes / 16);
   const int along = unitClass(group, /*onlyWrites=*/true);
   if (preferences.tileLineBytes == 0 || along < 0 || !isPointwise(group) ||
-      sizeOf(along, group) < leastLine)
+      sizeOf(along, group) < minLine)
     return {};
   int crossing = -1;
-  int64_t most = 0;
+  int64_t max = 0;
   for (int loopClass : group.shared) {
-    if (loopClass == along || sizeOf(loopClass, group) < leastLine)
+    if (loopClass == along || sizeOf(loopClass, group) < minLine)
       continue;
     int64_t elements = 0;
     for (int stage : group.stages)
       elements += crossingElements(kernel.stages[stage],
                                    classes.loopIn(loopClass, stage),
                                    classes.loopIn(along, stage));
-    if (elements > most) {
+    if (elements > max) {
       crossing = loopClass;
-      most = elements;
+      max = elements;
     }
   }
   return crossing < 0 ? std::vector<int>() : std::vector<int>{crossing, along};
@@ -161,14 +159,13 @@ LaunchPlanner::order(int number, const std::vector<int> &launchClasses,
                   loop) == scheduled.launchLoops.end())
       inner.push_back(loop);
   int innermost = -1;
-  int64_t mostElements = -1;
+  int64_t maxElements = -1;
   for (int loop : inner) {
     if (stage.scatters && stage.reduced[loop])
       continue;
-    if (int64_t elements = unitElements(stage, loop);
-        elements >= mostElements) {
+    if (int64_t elements = unitElements(stage, loop); elements >= maxElements) {
       innermost = loop;
-      mostElements = elements;
+      maxElements = elements;
     }
   }
   if (blockedClasses.size() == 2 &&

@@ -191,7 +191,7 @@ int64_t LaunchDivider::unitsOf(const ScheduledStage &scheduled) const {
 /// up to eight vectors a lane; a block for longer ones. More where there are
 /// few iterations.
 int64_t LaunchDivider::chooseGroup() const {
-  constexpr int64_t mostInWarp = 8;
+  constexpr int64_t maxInWarp = 8;
   int64_t units = 1, longestRow = 1;
   bool hasSums = false;
   for (const ScheduledStage &scheduled : launch.stages) {
@@ -201,8 +201,8 @@ int64_t LaunchDivider::chooseGroup() const {
         stageOf(scheduled).reduced[scheduled.innerLoops.back()])
       longestRow = std::max(longestRow, unitsOf(scheduled));
   }
-  int64_t each = hasSums ? mostInWarp : 2;
-  if (hasSums && units <= mostInWarp * warpThreads)
+  int64_t each = hasSums ? maxInWarp : 2;
+  if (hasSums && units <= maxInWarp * warpThreads)
     each = std::max<int64_t>(1, units / warpThreads);
   int64_t group = ceilingPower(std::max<int64_t>(1, units / each));
   while (group < units &&
@@ -211,9 +211,9 @@ int64_t LaunchDivider::chooseGroup() const {
   // Long rows take more threads, but not all that a block may have: 1024 would
   // have 64 registers each, and a cross-entropy needs more.
   constexpr int64_t longRow = 8192;
-  const int64_t most = longestRow >= longRow ? 2 * preferences.blockThreads
-                                             : preferences.blockThreads;
-  return std::min(group, most);
+  const int64_t max = longestRow >= longRow ? 2 * preferences.blockThreads
+                                            : preferences.blockThreads;
+  return std::min(group, max);
 }
 
 /// Threads over results and terms.
@@ -346,7 +346,7 @@ bool LaunchDivider::staysInThread(const ScheduledStage &first,
 /// The elements of a private tensor that each thread has, if all stages take
 /// them the same way and they are few; else 0.
 int64_t LaunchDivider::elementsOfThread(int tensor) const {
-  constexpr int64_t mostSteps = 4;
+  constexpr int64_t maxSteps = 4;
   const ScheduledStage *first = nullptr;
   const StageAccess *one = nullptr;
   for (const ScheduledStage &scheduled : launch.stages)
@@ -366,7 +366,7 @@ int64_t LaunchDivider::elementsOfThread(int tensor) const {
   const int64_t iterations =
       product(*first, resultLoops(stageOf(*first), *first));
   const int64_t steps = (iterations + together - 1) / together;
-  return steps > mostSteps ? 0 : steps * first->threads.vector;
+  return steps > maxSteps ? 0 : steps * first->threads.vector;
 }
 
 void LaunchDivider::keepInThreads() {
@@ -458,12 +458,12 @@ void LaunchDivider::divide() {
   for (ScheduledStage &scheduled : launch.stages)
     scheduled.threads.vector = chooseVector(scheduled);
   launch.group = chooseGroup();
-  const int64_t most = launch.group == 1 ? preferences.blockThreads
-                                         : preferences.blockThreads / 2;
+  const int64_t max = launch.group == 1 ? preferences.blockThreads
+                                        : preferences.blockThreads / 2;
   launch.groups =
       launch.group > warpThreads
           ? 1
-          : std::min(most / launch.group, ceilingPower(launch.extent()));
+          : std::min(max / launch.group, ceilingPower(launch.extent()));
   for (ScheduledStage &scheduled : launch.stages)
     divideStage(scheduled);
   for (ScheduledStage &scheduled : launch.stages)

@@ -39,9 +39,9 @@ struct GradientTiles {
   static constexpr int stage = 2 * rows * rowBytes;
   static constexpr int stageBytes = 2 * columns * rowBytes;
   static constexpr int stages =
-      stage + 2 * stageBytes <= mostSharedBytes ? 2 : 1;
+      stage + 2 * stageBytes <= maxSharedBytes ? 2 : 1;
   static constexpr int end = stage + stages * stageBytes;
-  static_assert(end <= mostSharedBytes);
+  static_assert(end <= maxSharedBytes);
 };
 
 /// Queries and the gradients of their outputs, or keys and values.

@@ -34,7 +34,7 @@ struct ForwardTiles {
   static constexpr int keys = rows * rowBytes;
   static constexpr int values = keys + columns * rowBytes;
   static constexpr int end = values + columns * rowBytes;
-  static_assert(end <= mostSharedBytes);
+  static_assert(end <= maxSharedBytes);
 };
 
 /// What the lane knows of two rows and the keys so far: the largest score, and

@@ -48,7 +48,7 @@ struct AttentionShared {
   static constexpr int weights =
       columns + attentionColumns * columnStride * static_cast<int>(sizeof(W));
   static constexpr int end = weights + 2 * tile * static_cast<int>(sizeof(W));
-  static_assert(end <= mostSharedBytes);
+  static_assert(end <= maxSharedBytes);
 };
 
 template <typename W>

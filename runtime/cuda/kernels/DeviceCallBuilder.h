@@ -71,7 +71,7 @@ public:
   void launch(const std::string &name, int64_t blocks, int64_t sharedBytes,
               const Parameters &parameters, std::vector<DeviceRange> ranges) {
     static_assert(std::is_trivially_copyable_v<Parameters> &&
-                  sizeof(Parameters) <= kernels::mostParameterBytes);
+                  sizeof(Parameters) <= kernels::maxParameterBytes);
     std::vector<std::byte> bytes(sizeof(Parameters));
     std::memcpy(bytes.data(), &parameters, sizeof(Parameters));
     add(name, blocks, sharedBytes, std::move(bytes), std::move(ranges));

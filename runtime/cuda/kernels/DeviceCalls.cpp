@@ -90,10 +90,10 @@ void DeviceCallBuilder::pair(std::string_view name, int32_t (&target)[2]) {
 }
 
 int32_t DeviceCallBuilder::size(int64_t value) {
-  constexpr int64_t most = 1 << 30;
-  if (value <= most)
+  constexpr int64_t max = 1 << 30;
+  if (value <= max)
     return static_cast<int32_t>(value);
-  fail("kernels count to " + std::to_string(most) + ", got " +
+  fail("kernels count to " + std::to_string(max) + ", got " +
        std::to_string(value));
   return 1;
 }
@@ -115,10 +115,10 @@ void DeviceCallBuilder::add(const std::string &name, int64_t blocks,
       std::begin(kernelNames), std::end(kernelNames),
       [&](const KernelName &kernel) { return kernel.name == symbol; });
   assert(found != std::end(kernelNames) && "a kernel of DeviceKernels.def");
-  assert(sharedBytes <= kernels::mostSharedBytes);
-  constexpr int64_t mostBlocks = std::numeric_limits<int32_t>::max();
-  if (blocks > mostBlocks)
-    fail("a grid has up to " + std::to_string(mostBlocks) + " blocks, got " +
+  assert(sharedBytes <= kernels::maxSharedBytes);
+  constexpr int64_t maxBlocks = std::numeric_limits<int32_t>::max();
+  if (blocks > maxBlocks)
+    fail("a grid has up to " + std::to_string(maxBlocks) + " blocks, got " +
          std::to_string(blocks));
   if (blocks > 0)
     call.launches.push_back({found->name, blocks, found->threads, sharedBytes,
@@ -135,10 +135,10 @@ StatusOr<DeviceCall> DeviceCallBuilder::finish() {
   if (!status.ok())
     return status;
   // What the compiler has planned for is all that there is.
-  if (const int64_t most = format::kernelWorkspaceBytes(command);
-      static_cast<int64_t>(taken) > most)
+  if (const int64_t max = format::kernelWorkspaceBytes(command);
+      static_cast<int64_t>(taken) > max)
     fail("kernels need " + std::to_string(taken) + " bytes to work in, " +
-         std::to_string(most) + " are planned");
+         std::to_string(max) + " are planned");
   if (!status.ok())
     return status;
   call.scratchBytes = taken;

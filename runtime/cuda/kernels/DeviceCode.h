@@ -39,7 +39,7 @@ namespace shardc::runtime::kernels {
 
 inline constexpr int lanesOfWarp = 32;
 /// What a block may have without asking for more.
-inline constexpr int mostSharedBytes = 48 << 10;
+inline constexpr int maxSharedBytes = 48 << 10;
 
 #ifdef __CUDACC__
 

@@ -10,7 +10,7 @@
 using namespace shardc::runtime::kernels;
 
 #define SHARDC_KERNEL(symbol, Parameters, threads, code)                       \
-  static_assert(sizeof(Parameters) <= mostParameterBytes);                     \
+  static_assert(sizeof(Parameters) <= maxParameterBytes);                      \
   extern "C" __global__ void __launch_bounds__(threads, 2)                     \
       symbol(const __grid_constant__ Parameters p) {                           \
     code(CudaThread(), p);                                                     \

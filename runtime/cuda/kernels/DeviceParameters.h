@@ -14,7 +14,7 @@
 namespace shardc::runtime::kernels {
 
 /// What a driver takes.
-inline constexpr int mostParameterBytes = 4 << 10;
+inline constexpr int maxParameterBytes = 4 << 10;
 
 //===----------------------------------------------------------------------===//
 // Products
@@ -34,7 +34,7 @@ struct TileGrid {
 
 /// C = A B + bias. Groups are what remains of batch dimensions.
 struct MatmulParameters {
-  static constexpr int mostBatchDimensions = 8;
+  static constexpr int maxBatchDimensions = 8;
 
   TileGrid grid;
   uint64_t a, b, c;
@@ -43,9 +43,9 @@ struct MatmulParameters {
   Element result, biasElement;
   int64_t aRow, aDepth, bDepth, bColumn, cRow;
   int32_t batchDimensions;
-  int64_t batch[mostBatchDimensions];
-  int64_t aBatch[mostBatchDimensions], bBatch[mostBatchDimensions],
-      cBatch[mostBatchDimensions];
+  int64_t batch[maxBatchDimensions];
+  int64_t aBatch[maxBatchDimensions], bBatch[maxBatchDimensions],
+      cBatch[maxBatchDimensions];
 };
 
 /// A tensor [N, C, height, width], or a weight [O, C, height, width].
@@ -127,7 +127,7 @@ struct AttentionParameters {
 /// Squares of several tensors. Block b sums up to `squaresOfBlock` elements of
 /// the tensor whose blocks it is among, into pair b of `parts`.
 struct SquaresParameters {
-  static constexpr int mostTensors = 64;
+  static constexpr int maxTensors = 64;
   struct Tensor {
     uint64_t address;
     int64_t elements;
@@ -137,7 +137,7 @@ struct SquaresParameters {
 
   uint64_t parts;
   int32_t tensors;
-  Tensor tensor[mostTensors];
+  Tensor tensor[maxTensors];
 };
 inline constexpr int64_t squaresOfBlock = 1 << 15;
 

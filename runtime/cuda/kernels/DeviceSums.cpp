@@ -36,11 +36,11 @@ static std::string_view kernelOf(const DeviceSum &sum) {
 
 StatusOr<DeviceLaunch> prepareDeviceSum(const DeviceSum &sum) {
   kernels::SumParameters parameters = {};
-  if (sum.terms.size() > kernels::mostSumTerms)
+  if (sum.terms.size() > kernels::maxSumTerms)
     return Status(ErrorCode::E0504, "cannot sum over " +
                                         std::to_string(sum.terms.size()) +
                                         " ranks on one GPU; the maximum is " +
-                                        std::to_string(kernels::mostSumTerms));
+                                        std::to_string(kernels::maxSumTerms));
   parameters.total = uint64_t(sum.total);
   parameters.microBatch = sum.microBatch ? uint64_t(*sum.microBatch) : 0;
   for (size_t i = 0; i < sum.terms.size(); ++i)

@@ -95,9 +95,9 @@ void buildMatmul(DeviceCallBuilder &builder) {
   p.cRow = folded.cRow;
   p.grid.isLeftByDepth = p.aDepth == 1;
   p.grid.isRightByDepth = p.bDepth == 1 && p.bColumn != 1;
-  constexpr size_t most = kernels::MatmulParameters::mostBatchDimensions;
-  if (folded.batch.size() > most)
-    return builder.fail("has more than " + std::to_string(most) +
+  constexpr size_t max = kernels::MatmulParameters::maxBatchDimensions;
+  if (folded.batch.size() > max)
+    return builder.fail("has more than " + std::to_string(max) +
                         " batch dimensions with strides of their own");
   p.batchDimensions = static_cast<int32_t>(folded.batch.size());
   for (size_t i = 0; i < folded.batch.size(); ++i) {

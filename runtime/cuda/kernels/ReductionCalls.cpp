@@ -28,15 +28,15 @@ static_assert(kernels::squaresOfBlock == format::summedByBlock &&
 //===----------------------------------------------------------------------===//
 
 void buildSumOfSquares(DeviceCallBuilder &builder) {
-  constexpr size_t mostTensors = kernels::SquaresParameters::mostTensors;
+  constexpr size_t maxTensors = kernels::SquaresParameters::maxTensors;
   constexpr int64_t pairBytes = 16;
   int64_t count = 0;
   for (size_t i = 0; i < builder.operands(); ++i)
     count += partsOf(builder.operand(i).elements(), kernels::squaresOfBlock);
   DeviceRange parts = builder.takeScratch(count * pairBytes);
   int64_t done = 0;
-  for (size_t first = 0; first < builder.operands(); first += mostTensors) {
-    const size_t end = std::min(builder.operands(), first + mostTensors);
+  for (size_t first = 0; first < builder.operands(); first += maxTensors) {
+    const size_t end = std::min(builder.operands(), first + maxTensors);
     kernels::SquaresParameters p = {};
     p.parts = uint64_t(parts.at + done * pairBytes);
     std::vector<DeviceRange> ranges;

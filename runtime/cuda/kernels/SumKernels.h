@@ -14,11 +14,11 @@
 namespace shardc::runtime::kernels {
 
 inline constexpr int sumThreads = 256;
-inline constexpr int mostSumTerms = 128;
+inline constexpr int maxSumTerms = 128;
 
 struct SumParameters {
   uint64_t total;
-  uint64_t terms[mostSumTerms];
+  uint64_t terms[maxSumTerms];
   /// An i64 that makes terms[0] replace the total if it is 0; 0 for none.
   uint64_t microBatch;
   int64_t count;

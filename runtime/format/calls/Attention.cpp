@@ -143,8 +143,8 @@ static int64_t attentionBackwardBytes(const Command &command) {
 
 constinit const LibraryCallKind kindOfAttention = {
     .id = CallId::Attention,
-    .leastOperands = 3,
-    .mostOperands = 7,
+    .minOperands = 3,
+    .maxOperands = 7,
     .results = 2,
     .layout = headLayout,
     .check = checkAttention,
@@ -154,8 +154,8 @@ constinit const LibraryCallKind kindOfAttention = {
 
 constinit const LibraryCallKind kindOfAttentionBackward = {
     .id = CallId::AttentionBackward,
-    .leastOperands = 6,
-    .mostOperands = 10,
+    .minOperands = 6,
+    .maxOperands = 10,
     .results = 3,
     .layout = headLayout,
     .check = checkAttentionBackward,
@@ -167,8 +167,8 @@ constinit const LibraryCallKind kindOfAttentionBackward = {
 
 constinit const LibraryCallKind kindOfAttentionBackwardMask = {
     .id = CallId::AttentionBackwardMask,
-    .leastOperands = 7,
-    .mostOperands = 10,
+    .minOperands = 7,
+    .maxOperands = 10,
     .results = 4,
     .layout = headLayout,
     .check = checkAttentionBackward,

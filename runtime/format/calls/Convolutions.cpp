@@ -24,8 +24,8 @@ static void checkConvolutionShapes(LibraryCallCheck &check,
     return;
   const Attributes &attributes = check.command.attributes;
   const auto groups = attributeOr<int64_t>(attributes, "groups", 1);
-  constexpr int64_t mostGroups = 1 << 14;
-  if (!check.require(groups >= 1 && groups <= mostGroups &&
+  constexpr int64_t maxGroups = 1 << 14;
+  if (!check.require(groups >= 1 && groups <= maxGroups &&
                          weight.shape[0] % groups == 0 &&
                          weight.shape[1] * groups == input.shape[1],
                      "channels do not fit the groups"))
@@ -93,25 +93,25 @@ static int64_t countConvolutionBackwardWeight(const Command &command) {
   return countConvolutionOf(command.operands[0], command.operands.back());
 }
 
-static constexpr int64_t mostOfConvolution = int64_t(256) << 20;
+static constexpr int64_t maxOfConvolution = int64_t(256) << 20;
 
 constinit const LibraryCallKind kindOfConvolution = {
     .id = CallId::Convolution,
-    .leastOperands = 2,
-    .mostOperands = 3,
+    .minOperands = 2,
+    .maxOperands = 3,
     .results = 1,
     .layout = imageLayout,
     .check = checkConvolution,
     .work = WorkKind::Convolution,
     .countOperations = countConvolution,
     .kernelBytes = tiledProductBytes,
-    .mostLibraryBytes = mostOfConvolution,
+    .maxLibraryBytes = maxOfConvolution,
 };
 
 constinit const LibraryCallKind kindOfConvolutionBackwardInput = {
     .id = CallId::ConvolutionBackwardInput,
-    .leastOperands = 2,
-    .mostOperands = 2,
+    .minOperands = 2,
+    .maxOperands = 2,
     .results = 1,
     .layout = imageLayout,
     .check = checkConvolutionBackwardInput,
@@ -119,13 +119,13 @@ constinit const LibraryCallKind kindOfConvolutionBackwardInput = {
     .countOperations = countConvolutionBackwardInput,
     .isBackward = true,
     .kernelBytes = tiledProductBytes,
-    .mostLibraryBytes = mostOfConvolution,
+    .maxLibraryBytes = maxOfConvolution,
 };
 
 constinit const LibraryCallKind kindOfConvolutionBackwardWeight = {
     .id = CallId::ConvolutionBackwardWeight,
-    .leastOperands = 2,
-    .mostOperands = 2,
+    .minOperands = 2,
+    .maxOperands = 2,
     .results = 1,
     .layout = imageLayout,
     .check = checkConvolutionBackwardWeight,
@@ -133,7 +133,7 @@ constinit const LibraryCallKind kindOfConvolutionBackwardWeight = {
     .countOperations = countConvolutionBackwardWeight,
     .isBackward = true,
     .kernelBytes = tiledProductBytes,
-    .mostLibraryBytes = mostOfConvolution,
+    .maxLibraryBytes = maxOfConvolution,
 };
 
 } // namespace shardc::format

@@ -132,8 +132,8 @@ static int64_t countTriangularSolve(const Command &command) {
 
 constinit const LibraryCallKind kindOfLinalgCholeskyEx = {
     .id = CallId::LinalgCholeskyEx,
-    .leastOperands = 1,
-    .mostOperands = 1,
+    .minOperands = 1,
+    .maxOperands = 1,
     .results = 2,
     .layout = contiguousLayout,
     .check = checkCholesky,
@@ -143,8 +143,8 @@ constinit const LibraryCallKind kindOfLinalgCholeskyEx = {
 
 constinit const LibraryCallKind kindOfLinalgEigh = {
     .id = CallId::LinalgEigh,
-    .leastOperands = 1,
-    .mostOperands = 1,
+    .minOperands = 1,
+    .maxOperands = 1,
     .results = 2,
     .layout = contiguousLayout,
     .check = checkEigh,
@@ -154,8 +154,8 @@ constinit const LibraryCallKind kindOfLinalgEigh = {
 
 constinit const LibraryCallKind kindOfLinalgLuFactorEx = {
     .id = CallId::LinalgLuFactorEx,
-    .leastOperands = 1,
-    .mostOperands = 1,
+    .minOperands = 1,
+    .maxOperands = 1,
     .results = 4,
     .layout = contiguousLayout,
     .check = checkLuFactor,
@@ -165,8 +165,8 @@ constinit const LibraryCallKind kindOfLinalgLuFactorEx = {
 
 constinit const LibraryCallKind kindOfLinalgQr = {
     .id = CallId::LinalgQr,
-    .leastOperands = 1,
-    .mostOperands = 1,
+    .minOperands = 1,
+    .maxOperands = 1,
     .results = 2,
     .layout = contiguousLayout,
     .check = checkQr,
@@ -176,8 +176,8 @@ constinit const LibraryCallKind kindOfLinalgQr = {
 
 constinit const LibraryCallKind kindOfLinalgSolveTriangular = {
     .id = CallId::LinalgSolveTriangular,
-    .leastOperands = 2,
-    .mostOperands = 2,
+    .minOperands = 2,
+    .maxOperands = 2,
     .results = 1,
     .layout = contiguousLayout,
     .check = checkSolveTriangular,
@@ -187,8 +187,8 @@ constinit const LibraryCallKind kindOfLinalgSolveTriangular = {
 
 constinit const LibraryCallKind kindOfLinalgSvd = {
     .id = CallId::LinalgSvd,
-    .leastOperands = 1,
-    .mostOperands = 1,
+    .minOperands = 1,
+    .maxOperands = 1,
     .results = 3,
     .layout = contiguousLayout,
     .check = checkSvd,

@@ -58,8 +58,8 @@ static void checkMaxPoolBackward(LibraryCallCheck &check) {
 
 constinit const LibraryCallKind kindOfMaxPool2d = {
     .id = CallId::MaxPool2d,
-    .leastOperands = 1,
-    .mostOperands = 1,
+    .minOperands = 1,
+    .maxOperands = 1,
     .results = 2,
     .layout = imageLayout,
     .check = checkMaxPool,
@@ -67,8 +67,8 @@ constinit const LibraryCallKind kindOfMaxPool2d = {
 
 constinit const LibraryCallKind kindOfMaxPool2dBackward = {
     .id = CallId::MaxPool2dBackward,
-    .leastOperands = 2,
-    .mostOperands = 2,
+    .minOperands = 2,
+    .maxOperands = 2,
     .results = 1,
     .layout = imageLayout,
     .check = checkMaxPoolBackward,

@@ -124,21 +124,21 @@ static int64_t countGroupedMmBackwardMat2(const Command &command) {
 
 constinit const LibraryCallKind kindOfMatmul = {
     .id = CallId::Matmul,
-    .leastOperands = 2,
-    .mostOperands = 3,
+    .minOperands = 2,
+    .maxOperands = 3,
     .results = 1,
     .layout = matrixLayout,
     .check = checkMatmul,
     .work = WorkKind::Product,
     .countOperations = countMatmul,
     .kernelBytes = tiledProductBytes,
-    .mostLibraryBytes = int64_t(32) << 20,
+    .maxLibraryBytes = int64_t(32) << 20,
 };
 
 constinit const LibraryCallKind kindOfGroupedMm = {
     .id = CallId::GroupedMm,
-    .leastOperands = 3,
-    .mostOperands = 3,
+    .minOperands = 3,
+    .maxOperands = 3,
     .results = 1,
     .layout = matrixLayout,
     .check = checkGroupedMm,
@@ -148,8 +148,8 @@ constinit const LibraryCallKind kindOfGroupedMm = {
 
 constinit const LibraryCallKind kindOfGroupedMmBackwardMat2 = {
     .id = CallId::GroupedMmBackwardMat2,
-    .leastOperands = 3,
-    .mostOperands = 3,
+    .minOperands = 3,
+    .maxOperands = 3,
     .results = 1,
     .layout = matrixLayout,
     .check = checkGroupedMmBackwardMat2,

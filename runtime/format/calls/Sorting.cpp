@@ -68,8 +68,8 @@ static int64_t embeddingBackwardBytes(const Command &command) {
 
 constinit const LibraryCallKind kindOfSort = {
     .id = CallId::Sort,
-    .leastOperands = 1,
-    .mostOperands = 1,
+    .minOperands = 1,
+    .maxOperands = 1,
     .results = 2,
     .layout = contiguousLayout,
     .check = checkSort,
@@ -78,8 +78,8 @@ constinit const LibraryCallKind kindOfSort = {
 
 constinit const LibraryCallKind kindOfEmbeddingBackward = {
     .id = CallId::EmbeddingBackward,
-    .leastOperands = 2,
-    .mostOperands = 3,
+    .minOperands = 2,
+    .maxOperands = 3,
     .results = 1,
     .layout = contiguousLayout,
     .check = checkEmbeddingBackward,

@@ -30,8 +30,8 @@ static int64_t sumOfSquaresBytes(const Command &command) {
 
 constinit const LibraryCallKind kindOfSumOfSquares = {
     .id = CallId::SumOfSquares,
-    .leastOperands = 1,
-    .mostOperands = anyNumberOfOperands,
+    .minOperands = 1,
+    .maxOperands = anyNumberOfOperands,
     .results = 1,
     .layout = contiguousLayout,
     .check = checkSumOfSquares,

@@ -65,13 +65,13 @@ static bool buildGroupedMm(ProgramBuilder &builder) {
   llvm::sort(ends);
   Value offs = builder.create<aten::ConstantOp>(
       builder.getBuilder().getI64TensorAttr(ends));
-  int64_t most =
+  int64_t max =
       std::min(ProgramBuilder::maxElements / rows,
                ProgramBuilder::maxElements / (groups * shapeOf(self)[1]));
-  if (most < 1)
+  if (max < 1)
     return false;
   Value matrices =
-      weightOf(builder, {groups, shapeOf(self)[1], randomSize(random, most)});
+      weightOf(builder, {groups, shapeOf(self)[1], randomSize(random, max)});
   return builder.offer(builder.create<aten::GroupedMmOp>(self, matrices, offs));
 }
 

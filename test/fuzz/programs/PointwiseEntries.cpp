@@ -83,16 +83,16 @@ static bool buildOfPositive(ProgramBuilder &builder) {
   return builder.offer(builder.create<Op>(positive(builder, builder.pick())));
 }
 
-static Value clamped(ProgramBuilder &builder, Value value, double least,
-                     double most) {
+static Value clamped(ProgramBuilder &builder, Value value, double min,
+                     double max) {
   RandomSource &random = builder.getRandom();
   auto bound = [&](double number) {
     return builder.getBuilder().getFloatAttr(builder.getElement(), number);
   };
-  bool hasLeast = random.chance(0.7);
+  bool hasMin = random.chance(0.7);
   return builder.create<aten::ClampOp>(
-      value, hasLeast ? bound(least) : FloatAttr(),
-      !hasLeast || random.chance(0.7) ? bound(most) : FloatAttr());
+      value, hasMin ? bound(min) : FloatAttr(),
+      !hasMin || random.chance(0.7) ? bound(max) : FloatAttr());
 }
 
 static bool buildClamp(ProgramBuilder &builder) {

@@ -190,7 +190,7 @@ Check::Failure Check::train(const VerifiedProgram &with,
   run.poison = machine != Machine::zeroedMemory;
   if (machine == Machine::emulatedDevice)
     run.emulated = how.dataSeed;
-  else if (artifact.manifest.target.kind == "cuda")
+  else if (artifact.manifest.target.isGpu())
     run.emulated = ~how.dataSeed;
   StatusOr<Steps> ran = verify::runCompiled(artifact, weights, **data, run);
   if (!ran.ok())

@@ -187,11 +187,11 @@ static bool buildPad(ProgramBuilder &builder) {
   int64_t count =
       random.between(1, std::min<int64_t>(typeOf(value).getRank(), 2));
   for (int64_t size : llvm::reverse(shapeOf(value).take_back(count))) {
-    int64_t most = mode == Mode::reflect    ? size - 1
-                   : mode == Mode::circular ? size
-                                            : 3;
+    int64_t max = mode == Mode::reflect    ? size - 1
+                  : mode == Mode::circular ? size
+                                           : 3;
     for (int64_t side = 0; side < 2; ++side)
-      pad.push_back(random.between(0, std::min<int64_t>(most, 3)));
+      pad.push_back(random.between(0, std::min<int64_t>(max, 3)));
     if (mode == Mode::constant && size > 1 && random.chance(0.3))
       pad.back() = -1;
   }

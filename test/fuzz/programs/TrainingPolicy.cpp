@@ -135,7 +135,7 @@ static const Target &smallGpu() {
   static const Target &added = []() -> const Target & {
     Target target = *findTarget("cuda");
     target.name = "cuda-small";
-    target.threads = mostThreadsOfMultiprocessor;
+    target.threads = maxThreadsOfMultiprocessor;
     target.threadWork = 32;
     target.blockThreads = 64;
     target.memories.front().lineBytes = 16;

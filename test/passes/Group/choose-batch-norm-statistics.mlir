@@ -5,7 +5,7 @@
 
 // A SyncBatchNorm is of the batch of all ranks; other ranks' statistics differ,
 // which is said once.
-//       CHECK: warning: each rank keeps running statistics of its own samples in 1 batch norm
+//       CHECK: warning: 1 batch norm normalizes with each rank's own batch and keeps its own running statistics
 // CHECK-LABEL: module @as_the_model_says
 //       CHECK:   fsdp.module "own" : "BatchNorm2d"
 //       CHECK:     aten.batch_norm

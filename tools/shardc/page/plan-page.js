@@ -49,7 +49,7 @@ const plural = (count, noun) => `${formatCount(count)} ${noun}${count === 1 ? ""
 // Colours
 
 const COLORS = {
-  "products": "blue", "attention": "pink", "memory-bound kernels": "sky", "convolutions": "wine",
+  "matmuls": "blue", "attention": "pink", "memory-bound kernels": "sky", "convolutions": "wine",
   "optimizer": "yellow", "all-gather": "green", "reduce-scatter": "orange",
   "all-reduce": "indigo", "idle": "idle", "activations": "blue", "gathered": "green",
   "reduced": "orange", "workspace": "pink"

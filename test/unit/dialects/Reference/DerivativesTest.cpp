@@ -41,7 +41,7 @@ protected:
                     unsigned operand, Value result, const Tensor &gradient);
 
   /// The range of drawn numbers.
-  double least = -1, most = 1;
+  double min = -1, max = 1;
   MLIRContext context;
   EvaluationTable table;
   std::mt19937 generator{7};
@@ -76,7 +76,7 @@ Tensor Derivatives::draw(RankedTensorType type) {
       value = generator() % 3;
     return tensor;
   }
-  std::uniform_real_distribution<double> uniform(least, most);
+  std::uniform_real_distribution<double> uniform(min, max);
   int64_t count = numbersOf(tensor).size();
   for (int64_t i = 0; i < count; ++i)
     moveNumber(tensor, i, uniform(generator));
@@ -298,8 +298,8 @@ TEST_F(Derivatives, Functions) {
 
 TEST_F(Derivatives, Activations) {
   // Where hardswish and hardsigmoid have their corners.
-  least = -5;
-  most = 5;
+  min = -5;
+  max = 5;
   for (const char *text :
        {"aten.hardswish %0", "aten.hardsigmoid %0", "aten.mish %0",
         "aten.log_sigmoid %0",
@@ -317,8 +317,8 @@ TEST_F(Derivatives, Activations) {
 
 // What is flat has no gradient.
 TEST_F(Derivatives, Steps) {
-  least = -5;
-  most = 5;
+  min = -5;
+  max = 5;
   for (const char *text :
        {"sign %0", "floor %0", "ceil %0", "trunc %0", "round %0",
         "div.Scalar %0, 0.7 : f64 {rounding_mode = "
@@ -343,8 +343,8 @@ TEST_F(Derivatives, FunctionsOfTwoTensors) {
 
 // Numbers from -0.9 to 0.9.
 TEST_F(Derivatives, InverseFunctions) {
-  least = -0.9;
-  most = 0.9;
+  min = -0.9;
+  max = 0.9;
   for (const char *name : {"asin", "acos", "atanh", "erfinv", "log1p"})
     check("%r = aten." + std::string(name) +
               " %0 : (tensor<6xf64>) -> tensor<6xf64>",
@@ -353,8 +353,8 @@ TEST_F(Derivatives, InverseFunctions) {
 
 // Of numbers from 1 to 3, where they have no poles.
 TEST_F(Derivatives, FunctionsOfPositiveNumbers) {
-  least = 1;
-  most = 3;
+  min = 1;
+  max = 3;
   for (const char *text :
        {"aten.log %0", "aten.sqrt %0", "aten.rsqrt %0", "aten.reciprocal %0",
         "aten.pow.Tensor_Scalar %0, -0.5 : f64",
@@ -374,8 +374,8 @@ TEST_F(Derivatives, FunctionsOfPositiveNumbers) {
 }
 
 TEST_F(Derivatives, FunctionsOfNumbersAboveOne) {
-  least = 1.2;
-  most = 3;
+  min = 1.2;
+  max = 3;
   check("%r = aten.acosh %0 : (tensor<6xf64>) -> tensor<6xf64>", {"6xf64"});
 }
 

@@ -22,17 +22,17 @@ format::Machine h100() { return *findMachine("h100-sxm", /*runtime=*/""); }
 
 TEST(CommandTime, TheSlowestOfMemoryAndArithmeticBinds) {
   const format::Machine machine = h100();
-  EXPECT_DOUBLE_EQ(leastSeconds({}, machine), 0);
+  EXPECT_DOUBLE_EQ(minSeconds({}, machine), 0);
   EXPECT_DOUBLE_EQ(
-      leastSeconds({.readBytes = 2'000'000'000, .writtenBytes = 1'350'000'000},
-                   machine),
+      minSeconds({.readBytes = 2'000'000'000, .writtenBytes = 1'350'000'000},
+                 machine),
       1e-3);
-  EXPECT_DOUBLE_EQ(leastSeconds({.readBytes = 3'350'000,
-                                 .f32Operations = 67'000'000'000,
-                                 .f64Operations = 3'400'000'000},
-                                machine),
+  EXPECT_DOUBLE_EQ(minSeconds({.readBytes = 3'350'000,
+                               .f32Operations = 67'000'000'000,
+                               .f64Operations = 3'400'000'000},
+                              machine),
                    1e-3);
-  EXPECT_DOUBLE_EQ(leastSeconds({.f64Operations = 68'000'000'000}, machine),
+  EXPECT_DOUBLE_EQ(minSeconds({.f64Operations = 68'000'000'000}, machine),
                    2e-3);
 }
 
@@ -46,7 +46,7 @@ TEST(CommandTime, ProductsReachWhatWasMeasured) {
   const format::Machine machine = h100();
   EXPECT_NEAR(commandSeconds(work, machine),
               2.0 * 8192 * 8192 * 8192 / (0.8 * 989.4e12) + 2e-6, 1e-5);
-  EXPECT_NEAR(leastSeconds(work, machine), 2.0 * 8192 * 8192 * 8192 / 989.4e12,
+  EXPECT_NEAR(minSeconds(work, machine), 2.0 * 8192 * 8192 * 8192 / 989.4e12,
               1e-9);
 }
 

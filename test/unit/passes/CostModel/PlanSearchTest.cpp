@@ -103,11 +103,11 @@ TEST(StepGraph, AProcessorDoesOneThingAtATime) {
 
 /// A graph of `count` units of `classes` kinds.
 StepGraph randomGraph(std::mt19937 &random, size_t count, size_t classes) {
-  auto number = [&](double least, double most) {
-    return std::uniform_real_distribution<double>(least, most)(random);
+  auto number = [&](double min, double max) {
+    return std::uniform_real_distribution<double>(min, max)(random);
   };
-  auto bytes = [&](int64_t most) {
-    return std::uniform_int_distribution<int64_t>(0, most)(random);
+  auto bytes = [&](int64_t max) {
+    return std::uniform_int_distribution<int64_t>(0, max)(random);
   };
   std::vector<StepUnit> kinds;
   for (size_t i = 0; i < classes; ++i) {
@@ -171,10 +171,9 @@ int64_t bytesOf(const StepGraph &graph, RecomputeForm form,
 
 /// A budget between the smallest and the largest plan.
 int64_t budgetAt(const StepGraph &graph, double share) {
-  const int64_t least = bytesOf(graph, RecomputeForm::Full, "always");
-  const int64_t most = bytesOf(graph, RecomputeForm::None, "never");
-  return least +
-         static_cast<int64_t>(share * static_cast<double>(most - least));
+  const int64_t min = bytesOf(graph, RecomputeForm::Full, "always");
+  const int64_t max = bytesOf(graph, RecomputeForm::None, "never");
+  return min + static_cast<int64_t>(share * static_cast<double>(max - min));
 }
 
 TEST(PlanSearch, IsTheOptimumOfSmallGraphs) {
@@ -186,7 +185,7 @@ TEST(PlanSearch, IsTheOptimumOfSmallGraphs) {
       const int64_t budget = budgetAt(graph, share);
       const PlanSearchResult best = tryAllPlans(graph, budget);
       // With half of the usual work one of them is 1.1 % off.
-      for (const auto &[forecasts, most] :
+      for (const auto &[forecasts, max] :
            {std::pair(size_t{4000}, 1.01), {size_t{2000}, 1.015}}) {
         const PlanSearchResult found =
             searchPlan(graph, budget, {{1}, forecasts});
@@ -194,7 +193,7 @@ TEST(PlanSearch, IsTheOptimumOfSmallGraphs) {
         if (!best.fits)
           continue;
         EXPECT_LE(found.forecast.bytes, budget);
-        EXPECT_LE(found.forecast.seconds, best.forecast.seconds * most)
+        EXPECT_LE(found.forecast.seconds, best.forecast.seconds * max)
             << "seed " << seed << " share " << share << " forecasts "
             << forecasts;
         EXPECT_LE(found.boundSeconds, best.forecast.seconds * (1 + 1e-9))

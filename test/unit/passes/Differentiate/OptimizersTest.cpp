@@ -339,9 +339,9 @@ TEST(CreateOptimizer, RefusesWhatAnOptimizerDoesNotHave) {
               o.name = "adamw";
               o.momentum = 0.9;
             }),
-            "the optimizer adamw has no option momentum");
+            "the optimizer adamw does not take momentum");
   EXPECT_EQ(problem([](auto &o) { o.adjustLearningRate = "original "; }),
-            "the optimizer sgd has no option adjust_lr_fn");
+            "the optimizer sgd does not take adjust_lr_fn");
   EXPECT_EQ(problem([](auto &o) {
               o.name = "muon";
               o.adjustLearningRate = "rms";
@@ -352,15 +352,15 @@ TEST(CreateOptimizer, RefusesWhatAnOptimizerDoesNotHave) {
               o.name = "muon";
               o.nesterov = true;
             }),
-            "the optimizer muon has no option nesterov: its momentum is "
+            "the optimizer muon does not take nesterov: its momentum is "
             "always Nesterov");
   EXPECT_EQ(problem([](auto &o) {
               o.name = "muon";
               o.dampening = 0.5;
             }),
-            "the optimizer muon has no option dampening");
+            "the optimizer muon does not take dampening");
   EXPECT_EQ(problem([](auto &o) { o.amsgrad = true; }),
-            "the optimizer sgd has no option amsgrad");
+            "the optimizer sgd does not take amsgrad");
   EXPECT_EQ(problem([](auto &o) { o.nesterov = true; }),
             "nesterov needs a momentum above 0 and a dampening of 0");
 }

@@ -87,7 +87,7 @@ std::string describe(const KernelSchedule &schedule) {
 std::string describe(const LoopPreferences &preferences) {
   std::ostringstream out;
   out << "pointwiseBlock " << preferences.pointwiseBlock << " reductionBlock "
-      << preferences.reductionBlock << " leastBlock " << preferences.leastBlock
+      << preferences.reductionBlock << " leastBlock " << preferences.minBlock
       << " enoughIterations " << preferences.enoughIterations
       << " privateBytes " << preferences.privateBytes << " smallWork "
       << preferences.smallWork << " blockThreads " << preferences.blockThreads

@@ -123,7 +123,7 @@ TEST_F(KernelScheduleChecker, RejectsAKernelThatReadsWhatItNeverWrites) {
 
 TEST_F(KernelScheduleChecker, LeavesLargeKernelsOutOfAssertions) {
   EXPECT_EQ(executionWork(kernel), 6 + 6 + 6 + 2 + 6);
-  kernel.tensors[0].elements = mostCheckedWork;
+  kernel.tensors[0].elements = maxCheckedWork;
   kernel.tensors[0].isInput = false;
   EXPECT_EQ(checkSmallSchedule(kernel, schedule), std::nullopt);
 }

@@ -42,7 +42,7 @@ struct Loop {
   bool isReduced = false;
 };
 
-constexpr int64_t mostIterations = 260;
+constexpr int64_t maxIterations = 260;
 
 class KernelMaker {
 public:
@@ -58,7 +58,7 @@ public:
 
 private:
   int addTensor(int64_t elements, bool isTemporary, bool isInput);
-  std::vector<int> someLabels(int64_t most);
+  std::vector<int> someLabels(int64_t max);
   std::vector<Dimension> layOut(const std::vector<Loop> &loops, bool isDense);
   Value newValue(const std::vector<Loop> &loops, bool isTemporary,
                  bool isInput);
@@ -112,14 +112,14 @@ int KernelMaker::addTensor(int64_t elements, bool isTemporary, bool isInput) {
   return static_cast<int>(kernel.tensors.size()) - 1;
 }
 
-/// Labels of dimensions, at most `most` and with few elements in all.
-std::vector<int> KernelMaker::someLabels(int64_t most) {
+/// Labels of dimensions, at most `max` and with few elements in all.
+std::vector<int> KernelMaker::someLabels(int64_t max) {
   std::vector<int> labels = {0, 1, 2, 3, 4}, chosen;
   random.shuffle(labels);
-  int64_t wanted = random.between(1, most), elements = 1;
+  int64_t wanted = random.between(1, max), elements = 1;
   for (int label : labels)
     if (static_cast<int64_t>(chosen.size()) < wanted &&
-        elements * sizes[label] <= mostIterations) {
+        elements * sizes[label] <= maxIterations) {
       chosen.push_back(label);
       elements *= sizes[label];
     }
@@ -349,7 +349,7 @@ void KernelMaker::addNest() {
   Value base = random.chance(60) ? values.back() : random.oneOf(values);
   std::vector<Loop> loops = loopsOf(base);
   for (int label : someLabels(2))
-    if (random.chance(20) && product(loops) * sizes[label] <= mostIterations &&
+    if (random.chance(20) && product(loops) * sizes[label] <= maxIterations &&
         std::none_of(loops.begin(), loops.end(),
                      [&](const Loop &loop) { return loop.label == label; }))
       loops.insert(loops.begin() + random.below(loops.size() + 1),
@@ -456,7 +456,7 @@ void KernelMaker::startWhole() {
     loops.push_back({label, sizes[label]});
   // Equal parts of a dimension are what makes digits look alike.
   size_t first = random.below(static_cast<int64_t>(loops.size()));
-  if (random.chance(40) && product(loops) * 2 <= mostIterations)
+  if (random.chance(40) && product(loops) * 2 <= maxIterations)
     loops[first].size *= 2;
   Whole whole{newValue(loops, random.chance(75), false), {}};
   size_t second = random.below(static_cast<int64_t>(loops.size()));
@@ -504,7 +504,7 @@ void KernelMaker::addPart() {
     loops.push_back({dimension.label, dimension.size});
   if (random.chance(25))
     for (int label : someLabels(1))
-      if (product(loops) * sizes[label] <= mostIterations &&
+      if (product(loops) * sizes[label] <= maxIterations &&
           std::none_of(loops.begin(), loops.end(),
                        [&](const Loop &loop) { return loop.label == label; }))
         loops.insert(loops.begin() + random.below(loops.size() + 1),
@@ -550,7 +550,7 @@ LoopPreferences randomPreferences(Random &random) {
   LoopPreferences preferences;
   preferences.pointwiseBlock = random.oneOf({2, 3, 4, 8, 4096});
   preferences.reductionBlock = random.oneOf({2, 3, 4, 8, 32, 64});
-  preferences.leastBlock = random.oneOf({1, 2, 16});
+  preferences.minBlock = random.oneOf({1, 2, 16});
   preferences.enoughIterations = random.oneOf({1, 2, 4, 16, 32});
   preferences.privateBytes = random.oneOf({8, 16, 64, 256, 32768});
   preferences.smallWork = random.oneOf({0, 8, 64, 512, 32768});

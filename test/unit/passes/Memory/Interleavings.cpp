@@ -12,8 +12,8 @@
 namespace shardc {
 
 std::vector<StreamCommand> randomCommands(Random &random, int64_t streams,
-                                          int64_t most) {
-  std::vector<StreamCommand> commands(random.between(1, most));
+                                          int64_t max) {
+  std::vector<StreamCommand> commands(random.between(1, max));
   int64_t section = 0;
   auto range = [&] {
     int64_t begin = random.below(spaceBytes);

@@ -18,9 +18,9 @@ namespace shardc {
 /// Spaces and bytes of each that random commands touch.
 inline constexpr int64_t spaceCount = 2, spaceBytes = 10;
 
-/// Lists of at most `most` commands over some streams and up to three sections.
+/// Lists of at most `max` commands over some streams and up to three sections.
 std::vector<StreamCommand> randomCommands(Random &random, int64_t streams,
-                                          int64_t most);
+                                          int64_t max);
 
 /// Whether every interleaving that `plan` allows comes to an end and gives one
 /// result. Looks at each set of commands that can be complete at one time: all

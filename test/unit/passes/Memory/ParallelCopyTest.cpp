@@ -47,14 +47,14 @@ size_t countCircles(const std::vector<PlaceCopy> &copies) {
   size_t circles = 0;
   for (const auto &[target, source] : sourceOf) {
     int64_t place = source;
-    bool isLeast = source != target;
+    bool isMin = source != target;
     for (size_t i = 0; i < copies.size() && place != target; ++i) {
-      isLeast &= place > target;
+      isMin &= place > target;
       if (!sourceOf.count(place))
         break;
       place = sourceOf[place];
     }
-    circles += place == target && isLeast;
+    circles += place == target && isMin;
   }
   return circles;
 }

@@ -19,10 +19,10 @@
 
 namespace shardc {
 
-static std::vector<PackingItem> randomItems(Random &random, int64_t most,
+static std::vector<PackingItem> randomItems(Random &random, int64_t max,
                                             int64_t alignment) {
-  std::vector<PackingItem> items(random.below(most + 1));
-  int64_t steps = random.between(1, 2 * most);
+  std::vector<PackingItem> items(random.below(max + 1));
+  int64_t steps = random.between(1, 2 * max);
   for (PackingItem &item : items) {
     item.first = random.below(steps);
     item.last = random.between(item.first, steps - 1);
@@ -114,14 +114,14 @@ TEST(RandomPackings, NeedNoOtherEventsWhereTheyCostNoWaits) {
     Random random(seed);
     UsedBuffers used = randomUses(random);
     EventPlan apart = planEvents(used.commands, used.streams);
-    Packing least = packArena(used.items, 1);
+    Packing min = packArena(used.items, 1);
     for (double slack : {0.0, 0.5, 100.0}) {
       Packing packing = packArena(used.items, 1, slack);
       Complaint complaint = checkPacking(used.items, 1, packing);
       ASSERT_FALSE(complaint) << "seed " << seed << ": " << *complaint;
-      ASSERT_LE(packing.size, double(least.size) * (1 + slack))
+      ASSERT_LE(packing.size, double(min.size) * (1 + slack))
           << "seed " << seed;
-      ASSERT_LE(packing.waits, least.waits) << "seed " << seed;
+      ASSERT_LE(packing.waits, min.waits) << "seed " << seed;
       // There is room for all buffers side by side.
       if (slack == 100.0)
         ASSERT_EQ(packing.waits, 0) << "seed " << seed;

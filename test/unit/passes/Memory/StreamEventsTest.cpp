@@ -210,8 +210,8 @@ private:
 std::vector<StreamCommand> randomProgram(unsigned seed, int64_t streams) {
   std::mt19937 random(seed);
   auto below = [&](int64_t limit) -> int64_t { return random() % limit; };
-  auto ranges = [&](int64_t most) {
-    std::vector<AccessRange> result(below(most + 1));
+  auto ranges = [&](int64_t max) {
+    std::vector<AccessRange> result(below(max + 1));
     for (AccessRange &range : result) {
       int64_t begin = below(60);
       range = {below(2), begin, begin + 1 + below(12)};

@@ -58,11 +58,11 @@ void run(CallCase &call) {
 }
 
 double largest(const std::vector<double> &values) {
-  double most = 0;
+  double max = 0;
   for (const double value : values)
     if (std::abs(value) < 1e30)
-      most = std::max(most, std::abs(value));
-  return most;
+      max = std::max(max, std::abs(value));
+  return max;
 }
 
 /// Holds the device's results to those of `wide`, which has run.

@@ -471,7 +471,7 @@ TEST(DeviceCalls, EveryLibraryCallIsThere) {
   for (const format::LibraryCallKind *kind : format::libraryCallKinds()) {
     format::Command command;
     command.callee = kind->name();
-    command.operands.resize(kind->leastOperands + kind->results);
+    command.operands.resize(kind->minOperands + kind->results);
     for (format::TensorReference &tensor : command.operands)
       tensor.shape = {0};
     const std::vector<DeviceAddress> addresses(command.operands.size());

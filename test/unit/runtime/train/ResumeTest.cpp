@@ -134,7 +134,7 @@ TEST_F(Resume, HasTheBitsOfARunThatNeverStopped) {
       TrainOptions rest = optionsFor(4, microBatches, "rest");
       rest.weights = folder.file("first");
       ASSERT_TRUE(run(ranks, rest).ok());
-      EXPECT_NE(text.find("goes on after step 2"), std::string::npos) << text;
+      EXPECT_NE(text.find("resuming after step 2"), std::string::npos) << text;
       EXPECT_NE(text.find("step:     6  loss"), std::string::npos) << text;
       EXPECT_EQ(read("rest").tensors, read("whole").tensors);
       EXPECT_EQ(read("rest").metadata.at("training.step"), "6");
@@ -180,7 +180,8 @@ TEST_F(Resume, KeepsItsSeed) {
   options.microBatches = 2;
   ASSERT_TRUE(run(1, options).ok());
   EXPECT_EQ(read("rest").metadata.at("training.seed"), "9");
-  EXPECT_NE(text.find("note: ranks times --micro-batches is 2; it was 1 until "
+  EXPECT_NE(text.find("note: the number of micro-batches over all ranks is 2; "
+                      "it was 1 until "
                       "step 2"),
             std::string::npos)
       << text;

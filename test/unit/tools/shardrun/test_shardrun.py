@@ -57,7 +57,7 @@ class Shardrun(unittest.TestCase):
             self.assertIn(f"step: {record['step']:5}  loss: ", line)
         self.assertIn("memory per rank:  arena: 256 B (256 B)  states: ",
                       result.stdout)
-        self.assertIn("weights: the artifact's\ndata: random numbers\n",
+        self.assertIn("weights: from the artifact\ndata: random numbers\n",
                       result.stdout)
 
     def test_takes_whole_numbers_in_any_spelling(self):

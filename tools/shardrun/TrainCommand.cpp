@@ -1,0 +1,290 @@
+//===- TrainCommand.cpp - shardrun MODEL.shardc ---------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// The options of a training run, each with its range and what it needs, and
+// the run itself: reads the artifact, checks it against the options, trains.
+//===----------------------------------------------------------------------===//
+
+#include "passes/CostModel/Machines.h"
+#include "runtime/format/Artifact.h"
+#include "runtime/train/Trainer.h"
+#include "tools/shardrun/CommandOptions.h"
+#include "tools/shardrun/Commands.h"
+#include "tools/shardrun/ComparePlan.h"
+#include "tools/shardrun/Launcher.h"
+
+#include <charconv>
+#include <iostream>
+
+namespace shardc {
+
+using runtime::OnNan;
+using runtime::TrainOptions;
+
+namespace {
+/// What TrainOptions lack.
+struct TrainLine {
+  TrainOptions train;
+  std::string device = "auto";
+  /// The machine of --compare-plan.
+  std::optional<std::string> machine;
+  bool version = false;
+};
+} // namespace
+
+static void declareTraining(CommandOptions &options, TrainOptions &train) {
+  options.startGroup("Training");
+  options.add("--steps", train.steps, "K", "Optimizer steps of this run")
+      .inRange(train.steps, 1, 1e12)
+      .showDefault();
+  options
+      .add("--micro-batches", train.microBatches, "M",
+           "Micro-batches per rank per step (gradient accumulation)")
+      .inRange(train.microBatches, 1, 1e6)
+      .showDefault();
+  options.add("--lr", train.learningRate, "X", "Learning rate")
+      .inRange(train.learningRate, 0, 1e6)
+      .showDefault();
+  options
+      .add("--weight-decay-scale", train.weightDecayScale, "X",
+           "Multiply every weight decay by X")
+      .inRange(train.weightDecayScale, 0, 1e6)
+      .showDefault();
+  options.add(
+      "--seed", train.seed, "S",
+      "Seed of random data and dropout (default: 0, or that of a resumed run)");
+  options.addWords<OnNan>(
+      "--on-nan", train.onNan,
+      {{"stop", OnNan::Stop},
+       {"continue", OnNan::Continue},
+       {"skip", OnNan::Skip}},
+      "On a loss or gradient that is not finite: stop, apply the update "
+      "anyway, or skip the step");
+}
+
+static void declareData(CommandOptions &options, TrainOptions &train) {
+  options.startGroup("Data");
+  options.add("--data", train.data, "DATA",
+              "Training data (required): random, tokens:FILE, FILE.npy, or "
+              "FILE.safetensors with a tensor per input (docs/Data.md)");
+  options
+      .add("--token-shift", train.tokenShift, "N",
+           "Distance from a token to its target (default: 1, or 0 if the model "
+           "shifts targets itself)")
+      .inRange(train.tokenShift, 0, 1e6);
+  options.addFlag("--replicate-data", train.replicateData,
+                  "Give every rank the same samples");
+
+  const std::string evalData = "--eval-data DATA";
+  options.startGroup("Evaluation");
+  options.add("--eval-data", train.evalData, "DATA",
+              "Evaluate on this data after the last step");
+  options
+      .add("--eval-every", train.evalEvery, "K",
+           "Also evaluate after every K steps")
+      .inRange(train.evalEvery, 1, 1e12)
+      .needs(evalData);
+  options
+      .add("--eval-batches", train.evalBatches, "B",
+           "Evaluate on B micro-batches per rank (default: all data)")
+      .inRange(train.evalBatches, 1, 1e6)
+      .needs(evalData);
+}
+
+static void declareFiles(CommandOptions &options, TrainLine &line) {
+  TrainOptions &train = line.train;
+  const std::string weights = "--weights PATH", save = "--save FILE";
+  options.startGroup("Weights and checkpoints");
+  options.add("--weights", train.weights, "PATH",
+              "Initial weights: a safetensors file or a Hugging Face folder "
+              "(default: the artifact's); a file written with "
+              "--save-optimizer continues the run that wrote it");
+  options
+      .addFlag(
+          "--restart", train.restart,
+          "With a --save-optimizer file: load only parameters and buffers, and "
+          "start at step 1")
+      .needs(weights);
+  options
+      .add(
+          "--weights-prefix", train.weightsPrefix, "PREFIX",
+          "Prefix to add to, or strip from, the names in the file to match the "
+          "model")
+      .needs(weights);
+  options
+      .addFlag("--ignore-unused", train.ignoreUnused,
+               "Ignore tensors in the file that the model does not have")
+      .needs(weights);
+  options.add("--save", train.save, "FILE.safetensors",
+              "Write parameters and buffers after the last complete step");
+  options
+      .addFlag("--save-optimizer", train.saveOptimizer,
+               "Also save everything needed to resume")
+      .needs(save);
+  options
+      .addFlag("--save-rank-statistics", train.saveRankStatistics,
+               "Also save each rank's BatchNorm statistics, as rankR/NAME")
+      .needs(save);
+  options
+      .addWords<bool>(
+          "--names", train.saveStateDict, {{"model", false}, {"hf", true}},
+          "Names of saved tensors: as exported (model), or as in the "
+          "state_dict of the model that was given to the export helper (hf)")
+      .needs(save);
+
+  options.startGroup("Output");
+  options.add("--log", train.log, "FILE.jsonl",
+              "Write a JSON object per step and evaluation");
+  options.add("--profile", train.profile, "FILE.json",
+              "Print times by kernel, module and command, and write a trace "
+              "for https://ui.perfetto.dev");
+  options.add("--compare-plan", line.machine, "MACHINE",
+              "Compare the run with the forecast for a machine");
+  options.addFlag("--quiet", train.quiet, "Print only errors");
+}
+
+static void declareDevice(CommandOptions &options, TrainLine &line) {
+  TrainOptions &train = line.train;
+  options.startGroup("Device");
+  options
+      .add("--device", line.device, "DEVICE",
+           "auto, cuda, cuda:N, emulated or emulated:SEED")
+      .showDefault();
+  options
+      .add("--threads", train.threads, "T",
+           "Threads per rank (default: cores divided by ranks)")
+      .inRange(train.threads, 1, 1024);
+  options.addFlag("--tf32", train.tf32,
+                  "GPU: use TF32 in f32 matmuls and convolutions");
+  options.addFlag("--no-graph", train.graphs, "GPU: do not use CUDA graphs",
+                  /*meaning=*/false);
+  options.addFlag("--no-libraries", train.libraries,
+                  "GPU: use shardc's own kernels instead of NVIDIA's libraries",
+                  /*meaning=*/false);
+  options.addFlag("--sync", train.sync, "GPU: wait for each command");
+  options.addFlag("--poison", train.poison,
+                  "Fill memory with NaN before it is written, to expose "
+                  "uninitialized reads");
+}
+
+StatusOr<DeviceChoice> parseDevice(const std::string &text) {
+  /// No machine has more.
+  constexpr uint64_t maxGpus = 1 << 16;
+  const size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  uint64_t number = 0;
+  bool isNumber = true;
+  if (colon != std::string::npos) {
+    const char *const end = text.data() + text.size();
+    const auto [rest, error] =
+        std::from_chars(text.data() + colon + 1, end, number);
+    isNumber = error == std::errc() && rest == end;
+  }
+  DeviceChoice choice;
+  if (isNumber && kind == "emulated")
+    choice.emulated = number;
+  else if (isNumber && kind == "cuda" && number <= maxGpus)
+    choice.gpu = static_cast<int64_t>(number);
+  else if (text != "auto")
+    return Status(ErrorCode::E0002, "--device: expected auto, cuda, cuda:N, "
+                                    "emulated or emulated:SEED, got '" +
+                                        text + "'");
+  return choice;
+}
+
+/// Fails where an option asks for a GPU and the artifact is for processors.
+static Status checkTarget(const TrainLine &line, bool isGpuChosen,
+                          const format::Artifact &artifact) {
+  if (artifact.manifest.target.isGpu())
+    return Status();
+  if (isGpuChosen)
+    return Status(ErrorCode::E0308, "--device " + line.device +
+                                        ": the artifact was compiled for CPUs")
+        .setHelp("recompile it with --target cuda:CHIP, such as cuda:sm_90");
+  if (line.train.tf32)
+    return Status(ErrorCode::E0308,
+                  "--tf32: the artifact was compiled for CPUs");
+  return Status();
+}
+
+/// Has the run compared with its forecast, if that was asked for.
+static Status comparePlanAfter(TrainLine &line,
+                               const format::Artifact &artifact) {
+  if (!line.machine)
+    return Status();
+  StatusOr<format::Machine> machine = findMachine(*line.machine);
+  if (!machine.ok())
+    return machine.status();
+  if (machine->target != artifact.manifest.target.kind)
+    return Status(ErrorCode::E0308,
+                  "--compare-plan " + *line.machine + ": its ranks run on " +
+                      machine->target + ", and the artifact was compiled for " +
+                      artifact.manifest.target.kind);
+  if (line.train.quiet)
+    return Status();
+  line.train.onProfile = [&artifact, machine = std::move(*machine),
+                          microBatches =
+                              line.train.microBatches](const auto &profiles) {
+    comparePlan(artifact, machine, microBatches, profiles, std::cout);
+  };
+  return Status();
+}
+
+static Status trainAs(TrainLine &line, const DeviceChoice &device,
+                      const CommandContext &context) {
+  if (Status status = checkOnlyProcess(); !status.ok())
+    return status;
+  if (line.train.artifact.empty())
+    return Status(ErrorCode::E0002, "expected the path of an artifact")
+        .setHelp("shardrun MODEL.shardc; see shardrun --help");
+  if (line.train.data.empty())
+    return Status(ErrorCode::E0002, "expected --data DATA")
+        .setHelp("--data random trains on random numbers");
+  line.train.emulated = device.emulated;
+  line.train.gpu = device.gpu.value_or(0);
+  context.catchSignals();
+  StatusOr<format::LoadedArtifact> loaded =
+      format::readArtifact(line.train.artifact);
+  if (!loaded.ok())
+    return loaded.status();
+  const format::Artifact &artifact = loaded->artifact;
+  if (Status status = checkTarget(line, device.gpu.has_value(), artifact);
+      !status.ok())
+    return status;
+  if (Status status = comparePlanAfter(line, artifact); !status.ok())
+    return status;
+  return runtime::train(artifact, line.train, context.cancellation, std::cout);
+}
+
+Status runTrain(int argc, char **argv, const CommandContext &context) {
+  CLI::App app("Train a compiled model", "shardrun");
+  CommandOptions options(app);
+  TrainLine line;
+  app.add_option("MODEL.shardc", line.train.artifact,
+                 "Artifact of shardc compile (required)");
+  app.add_flag("--version", line.version, "Print the version and exit");
+  declareTraining(options, line.train);
+  declareData(options, line.train);
+  declareFiles(options, line);
+  declareDevice(options, line);
+  app.footer(
+      "See also shardrun calibrate --help, which measures this machine for "
+      "shardc plan.\n\n"
+      "Example:\n"
+      "  shardrun model.shardc --data tokens:train.bin --steps 100\n\n"
+      "Exit codes: 0 success, 1 output cannot be written, 2 usage error, 4 "
+      "bad\n"
+      "artifact, weights or data, 5 training failed, 6 loss or gradients not "
+      "finite,\n128+N ended by signal N (130: Ctrl-C).");
+  if (Status status = options.parse(argc, argv); !status.ok())
+    return status;
+  if (options.wantsHelp() || line.version) {
+    std::cout << (options.wantsHelp() ? app.help()
+                                      : "shardrun " SHARDC_VERSION "\n");
+    return Status();
+  }
+  StatusOr<DeviceChoice> device = parseDevice(line.device);
+  return device.ok() ? trainAs(line, *device, context) : device.status();
+}
+
+} // namespace shardc
