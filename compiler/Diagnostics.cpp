@@ -157,9 +157,12 @@ private:
       if (isReason(argument.key))
         reason += (reason.empty() ? "" : "; ") + argument.val;
     }
-    if (text.empty())
-      text =
-          (remark.getRemarkName() + " of '" + remark.getFunction() + "'").str();
+    if (text.empty()) {
+      text = remark.getRemarkName().str();
+      // What MLIR says of a remark that names none.
+      if (remark.getFunction() != "<unknown function>")
+        text += (" of '" + remark.getFunction() + "'").str();
+    }
     llvm::errs() << text;
     if (!reason.empty())
       llvm::errs() << ": " << reason;

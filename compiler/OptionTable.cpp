@@ -6,6 +6,7 @@
 
 #include "compiler/OptionTable.h"
 
+#include "dialects/Fsdp/OptimizerKinds.h"
 #include "passes/CostModel/Machines.h"
 #include "passes/Group/Rules.h"
 
@@ -227,6 +228,13 @@ static std::vector<OptionEntry> precisionOptions() {
        {"nearest", "stochastic"}}};
 }
 
+static std::vector<std::string_view> namesOfOptimizers() {
+  std::vector<std::string_view> names;
+  for (const fsdp::OptimizerKind &kind : fsdp::optimizerKinds)
+    names.push_back(kind.name);
+  return names;
+}
+
 static std::vector<OptionEntry> optimizerOptions() {
   return {
       {"--optimizer",
@@ -236,7 +244,7 @@ static std::vector<OptionEntry> optimizerOptions() {
        "Optimizer, as in torch.optim; lion as in its paper; muon uses adamw "
        "for embeddings and parameters that are not matrices",
        {},
-       {"sgd", "adam", "adamw", "lion", "muon"}},
+       namesOfOptimizers()},
       {"--weight-decay", "optimizer.weight_decay", "Optimizer",
        &Options::weightDecay, "Weight decay of every optimizer", factor},
       {"--beta1", "optimizer.beta1", "Optimizer", &Options::beta1,

@@ -164,19 +164,17 @@ static format::OptimizerSummary buildOptimizer(const Options &options) {
   own.name = options.optimizer;
   own.momentum = options.momentum;
   own.beta2 = options.beta2;
-  if (own.name == "sgd" || own.name == "muon")
-    optimizer.attributes["momentum"] = own.getMomentum();
-  if (own.name == "muon")
-    optimizer.attributes["adjust_lr_fn"] = options.adjustLearningRate;
-  if (own.name == "sgd") {
-    if (options.dampening != 0)
-      optimizer.attributes["dampening"] = options.dampening;
-    return optimizer;
-  }
-  optimizer.attributes["beta1"] = options.beta1;
-  optimizer.attributes["beta2"] = own.getBeta2();
-  if (own.name != "lion")
-    optimizer.attributes["epsilon"] = options.epsilon;
+  if (options.dampening != 0)
+    optimizer.attributes["dampening"] = options.dampening;
+  const format::Attributes values = {
+      {"momentum", own.getMomentum()},
+      {"adjust_lr_fn", options.adjustLearningRate},
+      {"beta1", options.beta1},
+      {"beta2", own.getBeta2()},
+      {"epsilon", options.epsilon}};
+  for (const auto &[name, value] : values)
+    if (own.kind()->takes(name))
+      optimizer.attributes[name] = value;
   return optimizer;
 }
 

@@ -266,37 +266,32 @@ private:
 // Choice
 //===----------------------------------------------------------------------===//
 
-/// The option that is set and that the optimizer does not have; else null.
-/// Muon's are those of its adamw too.
+/// The option that is set and that the optimizer does not take; else null.
 static const char *foreignOption(const OptimizerOptions &options) {
   const OptimizerOptions usual;
-  bool isSgd = options.name == "sgd", isLion = options.name == "lion",
-       isMuon = options.name == "muon";
-  if (!isSgd && !isMuon && options.getMomentum() != usual.getMomentum())
-    return "momentum";
-  if (!isSgd && options.dampening != usual.dampening)
-    return "dampening";
-  if (!isSgd && options.nesterov)
-    return "nesterov";
-  if (isSgd && options.beta1 != usual.beta1)
-    return "beta1";
-  if (isSgd && options.beta2 != usual.beta2)
-    return "beta2";
-  if ((isSgd || isLion) && options.epsilon != usual.epsilon)
-    return "epsilon";
-  if ((isSgd || isLion) && options.amsgrad)
-    return "amsgrad";
-  if (!isMuon && options.adjustLearningRate != usual.adjustLearningRate)
-    return "adjust_lr_fn";
+  const std::pair<const char *, bool> given[] = {
+      {"momentum", options.getMomentum() != options.kind()->momentum},
+      {"dampening", options.dampening != usual.dampening},
+      {"nesterov", options.nesterov},
+      {"beta1", options.beta1 != usual.beta1},
+      {"beta2", options.beta2 != usual.beta2},
+      {"epsilon", options.epsilon != usual.epsilon},
+      {"amsgrad", options.amsgrad},
+      {"adjust_lr_fn", options.adjustLearningRate != usual.adjustLearningRate}};
+  for (const auto &[option, isGiven] : given)
+    if (isGiven && !options.kind()->takes(option))
+      return option;
   return nullptr;
 }
 
 /// What is wrong with the options; else empty.
 static std::string describeInvalid(const OptimizerOptions &options) {
-  if (!llvm::is_contained({"sgd", "adam", "adamw", "lion", "muon"},
-                          options.name))
-    return "expected optimizer sgd, adam, adamw, lion or muon, got '" +
-           options.name + "'";
+  if (!options.kind()) {
+    std::string names;
+    for (const fsdp::OptimizerKind &kind : fsdp::optimizerKinds)
+      names.append(names.empty() ? "" : ", ").append(kind.name);
+    return "expected an optimizer of " + names + ", got '" + options.name + "'";
+  }
   if (const char *foreign = foreignOption(options))
     return "the optimizer " + options.name + " does not take " + foreign +
            (options.name == "muon" && options.nesterov
@@ -315,23 +310,37 @@ static std::string describeInvalid(const OptimizerOptions &options) {
   return "";
 }
 
+template <typename Kind>
+static std::unique_ptr<Optimizer> create(const OptimizerOptions &options) {
+  return std::make_unique<Kind>(options);
+}
+
+/// The formula of a kind that exists.
+static std::unique_ptr<Optimizer>
+createOptimizer(const OptimizerOptions &options) {
+  using Create = std::unique_ptr<Optimizer> (*)(const OptimizerOptions &);
+  const std::pair<StringRef, Create> formulas[] = {{"sgd", create<Sgd>},
+                                                   {"adam", create<Adam>},
+                                                   {"adamw", create<Adam>},
+                                                   {"lion", create<Lion>},
+                                                   {"muon", createMuon}};
+  for (const auto &[name, formula] : formulas)
+    if (name == options.name)
+      return formula(options);
+  llvm_unreachable("an optimizer without formula");
+}
+
 Optimizers createOptimizers(const OptimizerOptions &options,
                             std::string &problem) {
   Optimizers optimizers;
   problem = describeInvalid(options);
   if (!problem.empty())
     return optimizers;
-  if (options.name == "sgd") {
-    optimizers.push_back(std::make_unique<Sgd>(options));
-  } else if (options.name == "lion") {
-    optimizers.push_back(std::make_unique<Lion>(options));
-  } else if (options.name == "muon") {
-    OptimizerOptions others = options;
-    others.name = "adamw";
-    optimizers.push_back(createMuon(options));
-    optimizers.push_back(std::make_unique<Adam>(others));
-  } else {
-    optimizers.push_back(std::make_unique<Adam>(options));
+  optimizers.push_back(createOptimizer(options));
+  if (const std::string_view others = options.kind()->others; !others.empty()) {
+    OptimizerOptions theirs = options;
+    theirs.name = others;
+    optimizers.push_back(createOptimizer(theirs));
   }
   return optimizers;
 }

@@ -9,6 +9,7 @@
 #ifndef SHARDC_PASSES_DIFFERENTIATE_OPTIMIZERS_H
 #define SHARDC_PASSES_DIFFERENTIATE_OPTIMIZERS_H
 
+#include "dialects/Fsdp/OptimizerKinds.h"
 #include "passes/Differentiate/LossScale.h"
 
 #include "mlir/IR/Builders.h"
@@ -166,12 +167,12 @@ struct UpdateStorage {
 /// The options of optimizers, with torch.optim's names and defaults.
 struct OptimizerOptions {
   std::string name = "sgd";
-  /// Negative for the optimizer's own: 0, muon's 0.95.
+  /// Negative for the optimizer's default.
   double momentum = -1;
   double dampening = 0;
   bool nesterov = false;
   double beta1 = 0.9;
-  /// Negative for the optimizer's own: 0.999, Lion's 0.99.
+  /// Negative for the optimizer's default.
   double beta2 = -1;
   double epsilon = 1e-8;
   bool amsgrad = false;
@@ -179,21 +180,24 @@ struct OptimizerOptions {
   /// spectral_unclamped.
   std::string adjustLearningRate = "original";
 
+  /// Null for a name that no optimizer has.
+  const fsdp::OptimizerKind *kind() const {
+    return fsdp::findOptimizerKind(name);
+  }
   double getMomentum() const {
-    return momentum >= 0 ? momentum : name == "muon" ? 0.95 : 0;
+    return momentum < 0 && kind() ? kind()->momentum : momentum;
   }
   double getBeta2() const {
-    return beta2 >= 0 ? beta2 : name == "lion" ? 0.99 : 0.999;
+    return beta2 < 0 && kind() ? kind()->beta2 : beta2;
   }
 };
 
 /// The optimizers of a model, the one of most parameters first.
 using Optimizers = std::vector<std::unique_ptr<Optimizer>>;
 
-/// torch.optim.SGD, Adam, AdamW and Muon, and Lion (Chen et al., "Symbolic
-/// discovery of optimization algorithms", 2023). With muon comes adamw, for
-/// what is no matrix. Empty, with what is wrong in `problem`, for another name,
-/// or an option that the optimizer does not have.
+/// The optimizer, and the one that it leaves parameters to that are not
+/// matrices. None, with what is wrong in `problem`, for a name that is not in
+/// OptimizerKinds.h, or an option that the optimizer does not take.
 Optimizers createOptimizers(const OptimizerOptions &options,
                             std::string &problem);
 

@@ -15,6 +15,7 @@
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Groups.h"
 #include "dialects/Fsdp/ModulePath.h"
+#include "dialects/Fsdp/OptimizerKinds.h"
 #include "passes/Group/ParameterReads.h"
 
 #include "mlir/IR/Builders.h"
@@ -36,6 +37,11 @@ struct ChooseOptimizersPass
   void runOnOperation() override;
 
 private:
+  /// The model's optimizer, if it leaves parameters to another; else null.
+  const fsdp::OptimizerKind *ofMatrices() const {
+    const fsdp::OptimizerKind *kind = fsdp::findOptimizerKind(optimizer);
+    return kind && kind->isOfMatrices() ? kind : nullptr;
+  }
   LogicalResult choose(fsdp::MemberOp member, fsdp::ParameterOp parameter,
                        bool isEmbedding);
 };
@@ -83,7 +89,7 @@ LogicalResult ChooseOptimizersPass::choose(fsdp::MemberOp member,
   auto type = cast<RankedTensorType>(parameter.getType());
   const bool isMatrix = type.getRank() == 2 && type.getNumElements() != 0;
   const StringRef named = getOptimizer(member);
-  if (optimizer != "muon") {
+  if (!ofMatrices()) {
     if (named.empty() || named == optimizer) {
       setOptimizer(member, "");
       return success();
@@ -96,15 +102,18 @@ LogicalResult ChooseOptimizersPass::choose(fsdp::MemberOp member,
                           "to parameters";
     return failure();
   }
-  if (named == "muon" && !isMatrix) {
+  if (named == optimizer && !isMatrix) {
     InFlightDiagnostic error = emitNumberedError(parameter, "E0226");
-    error << "the optimizer muon needs a matrix, but parameter '"
+    error << "the optimizer " << optimizer << " needs a matrix, but parameter '"
           << parameter.getSymName() << "' has type " << type;
-    error.attachNote() << "help: leave it to adamw";
+    error.attachNote() << "help: leave it to "
+                       << StringRef(ofMatrices()->others);
     return failure();
   }
   if (named.empty())
-    setOptimizer(member, isMatrix && !isEmbedding ? "muon" : "adamw");
+    setOptimizer(member, isMatrix && !isEmbedding
+                             ? StringRef(optimizer)
+                             : StringRef(ofMatrices()->others));
   return success();
 }
 
@@ -121,18 +130,19 @@ void ChooseOptimizersPass::runOnOperation() {
     if (failed(choose(member, parameter,
                       embeddings.contains(parameter.getSymName()))))
       return WalkResult::interrupt();
-    ++(getOptimizer(member) == "muon" ? matrices : others);
+    ++(getOptimizer(member) == optimizer ? matrices : others);
     return WalkResult::advance();
   });
   if (walked.wasInterrupted())
     return signalPassFailure();
-  if (optimizer != "muon")
+  if (!ofMatrices())
     return;
   if (matrices == 0)
     module.emitWarning() << "no trained parameter uses muon; all use adamw";
   remark::analysis(module.getLoc(),
                    remark::RemarkOpts::name("optimizers").category(DEBUG_TYPE))
-      << remark::metric("muon", matrices) << remark::metric("adamw", others);
+      << remark::metric(optimizer, matrices)
+      << remark::metric(ofMatrices()->others, others);
 }
 
 } // namespace shardc

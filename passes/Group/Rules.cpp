@@ -6,6 +6,8 @@
 
 #include "passes/Group/Rules.h"
 
+#include "dialects/Fsdp/OptimizerKinds.h"
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -39,7 +41,13 @@ static bool isRecompute(std::string_view text) {
 }
 
 static bool isOptimizer(std::string_view text) {
-  return isOneOf(text, {"muon", "adamw"});
+  // A choice is left by an optimizer that is not for all parameters.
+  return std::any_of(std::begin(fsdp::optimizerKinds),
+                     std::end(fsdp::optimizerKinds),
+                     [&](const fsdp::OptimizerKind &kind) {
+                       return kind.isOfMatrices() &&
+                              (text == kind.name || text == kind.others);
+                     });
 }
 
 static bool isSync(std::string_view text) {

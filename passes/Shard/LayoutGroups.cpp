@@ -16,6 +16,7 @@
 #include "dialects/Aten/ElementBytes.h"
 #include "dialects/Fsdp/Fsdp.h"
 #include "dialects/Fsdp/Groups.h"
+#include "dialects/Fsdp/OptimizerKinds.h"
 #include "passes/Shard/FlatLayoutChecker.h"
 
 #include "mlir/IR/Builders.h"
@@ -100,7 +101,9 @@ static int64_t alignmentOf(const SegmentKey &key) {
   auto optimizer = key.hyperparameters
                        ? key.hyperparameters.getAs<StringAttr>(optimizerKey)
                        : StringAttr();
-  if (optimizer && optimizer.getValue() == "muon")
+  const fsdp::OptimizerKind *kind =
+      optimizer ? fsdp::findOptimizerKind(optimizer.getValue()) : nullptr;
+  if (kind && kind->isOfMatrices())
     bits = std::min(bits, 16u);
   return 64 * 8 / bits;
 }

@@ -31,6 +31,8 @@ void addInputOptions(CLI::App &command, InputOptions &options);
 /// message.
 CLI::Validator inRange(NumberRange range);
 
+CLI::Validator regularExpression();
+
 /// One of `words`. The help page lists them as the option's type, so that the
 /// check itself has nothing to say there.
 CLI::Validator oneOf(std::vector<std::string> words);

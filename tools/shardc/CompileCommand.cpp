@@ -61,6 +61,7 @@ static void addInspectionOptions(CLI::App &command, Options &options) {
           "--remarks", options.remarks,
           "Print the remarks of passes whose whole name matches, such as "
           "shardc-place-buffers or '.*fuse.*'")
+      ->check(regularExpression())
       ->type_name("REGEX")
       ->group("Debugging");
 }

@@ -13,6 +13,7 @@
 #include "runtime/format/Artifact.h"
 
 #include <algorithm>
+#include <regex>
 #include <sstream>
 
 namespace shardc {
@@ -28,6 +29,18 @@ CLI::Validator oneOf(std::vector<std::string> words) {
                                            : ", ") +
                   words[i];
     return "expected " + expected + ", got '" + text + "'";
+  };
+  return CLI::Validator(check, "");
+}
+
+CLI::Validator regularExpression() {
+  auto check = [](const std::string &text) {
+    try {
+      const std::regex pattern(text);
+      return std::string();
+    } catch (const std::regex_error &error) {
+      return "'" + text + "' is not a regular expression: " + error.what();
+    }
   };
   return CLI::Validator(check, "");
 }

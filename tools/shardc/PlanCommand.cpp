@@ -296,15 +296,6 @@ static std::string describeInvalidMicroBatches(const std::string &text) {
              : std::string();
 }
 
-static std::string describeInvalidRegex(const std::string &text) {
-  try {
-    const std::regex pattern(text);
-    return "";
-  } catch (const std::regex_error &error) {
-    return "'" + text + "' is no regular expression: " + error.what();
-  }
-}
-
 static std::string describeInvalidFileName(const std::string &text) {
   return text.empty() ? "expected the name of a file" : "";
 }
@@ -390,7 +381,7 @@ void addPlanCommand(CLI::App &app, Run &run) {
                    "With auto: print how every other choice for the matching "
                    "groups would change the plan")
       ->type_name("REGEX")
-      ->check(CLI::Validator(describeInvalidRegex, ""))
+      ->check(regularExpression())
       ->group("Plan");
   command
       ->add_option("--sweep", arguments->sweep,

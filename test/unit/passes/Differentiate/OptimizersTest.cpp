@@ -333,8 +333,9 @@ TEST(CreateOptimizer, RefusesWhatAnOptimizerDoesNotHave) {
     EXPECT_TRUE(createOptimizers(options, text).empty());
     return text;
   };
-  EXPECT_EQ(problem([](auto &o) { o.name = "adagrad"; }),
-            "expected optimizer sgd, adam, adamw, lion or muon, got 'adagrad'");
+  EXPECT_EQ(
+      problem([](auto &o) { o.name = "adagrad"; }),
+      "expected an optimizer of sgd, adam, adamw, lion, muon, got 'adagrad'");
   EXPECT_EQ(problem([](auto &o) {
               o.name = "adamw";
               o.momentum = 0.9;
