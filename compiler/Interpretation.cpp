@@ -143,17 +143,25 @@ bool Interpretation::fillState() {
 //===----------------------------------------------------------------------===//
 
 /// Gives each rank its part of the first dimension.
+/// "[8, 32] i64".
+static std::string describe(RankedTensorType type) {
+  std::string sizes;
+  for (const int64_t size : type.getShape())
+    sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+  return "[" + sizes + "] " + debugString(type.getElementType());
+}
+
 bool Interpretation::splitInput(const std::string &name, RankedTensorType type,
                                 const Tensor &tensor, RankTensors &parts) {
   SmallVector<int64_t> whole(type.getShape());
   if (!whole.empty())
     whole[0] *= ranks;
   if (tensor.getType() != type.clone(whole))
-    return fail(Status(ErrorCode::E0405,
-                       "input '" + name + "' is " +
-                           debugString(tensor.getType()) + ", the model on " +
-                           std::to_string(ranks) + " ranks expects " +
-                           debugString(type.clone(whole))));
+    return fail(
+        Status(ErrorCode::E0405,
+               "input '" + name + "' is " + describe(tensor.getType()) +
+                   ", but on " + printRanks(ranks) + " the model expects " +
+                   describe(cast<RankedTensorType>(type.clone(whole)))));
   if (whole.empty()) {
     parts.assign(ranks, tensor);
     return true;
@@ -175,12 +183,12 @@ bool Interpretation::readInputs(SmallVectorImpl<RankTensors> &inputs) {
   if (!file.ok())
     return fail(file.status());
   for (BlockArgument argument : function.getArguments()) {
-    std::string name = "input" + std::to_string(argument.getArgNumber());
+    const std::string numbered =
+        "input" + std::to_string(argument.getArgNumber());
     auto given = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                        "shardc.name");
-    if (given && file->contains(given.str()))
-      name = given.str();
-    StatusOr<Tensor> tensor = file->read(name);
+    const std::string name = given ? given.str() : numbered;
+    StatusOr<Tensor> tensor = file->read(name, numbered);
     if (!tensor.ok())
       return fail(tensor.status());
     if (!splitInput(name, cast<RankedTensorType>(argument.getType()), *tensor,
@@ -271,8 +279,8 @@ bool Interpretation::compareWithExpected(const NamedTensors &outputs) {
   bool agree = true;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const std::string &name = outputs[i].first;
-    StatusOr<Tensor> expected = file->read(
-        file->contains(name) ? name : "expected" + std::to_string(i));
+    StatusOr<Tensor> expected =
+        file->read(name, "expected" + std::to_string(i));
     if (!expected.ok())
       return fail(expected.status());
     // Every output that differs is reported.

@@ -55,7 +55,8 @@ static std::string describeInvalidPrefetch(const std::string &text) {
 static std::string describeInvalidBytes(const std::string &text) {
   return text.empty() || parseBytes(text)
              ? ""
-             : "expected bytes such as 80GB or 75.5GiB, got '" + text + "'";
+             : "expected bytes above 0 such as 80GB or 75.5GiB, got '" + text +
+                   "'";
 }
 
 static std::string_view helpOfMachine() {
@@ -332,12 +333,14 @@ std::optional<int64_t> parseBytes(const std::string &text) {
   if (error != std::errc())
     return std::nullopt;
   const std::string_view rest(unit, static_cast<size_t>(end - unit));
-  constexpr std::array<std::pair<std::string_view, double>, 8> units = {
+  constexpr std::array<std::pair<std::string_view, double>, 10> units = {
       {{"", 1},
        {"B", 1},
+       {"KB", 1e3},
        {"MB", 1e6},
        {"GB", 1e9},
        {"TB", 1e12},
+       {"KiB", 1024.0},
        {"MiB", 1024.0 * 1024},
        {"GiB", 1024.0 * 1024 * 1024},
        {"TiB", 1024.0 * 1024 * 1024 * 1024}}};

@@ -72,11 +72,15 @@ StatusOr<TensorFile> TensorFile::open(const std::string &path,
   return result;
 }
 
-StatusOr<reference::Tensor> TensorFile::read(const std::string &name) const {
-  const format::NamedTensor *tensor = content.find(name);
+StatusOr<reference::Tensor> TensorFile::read(const std::string &name,
+                                             const std::string &other) const {
+  const format::NamedTensor *tensor =
+      content.find(contains(name) ? name : other);
   if (!tensor)
     return Status(ErrorCode::E0405,
-                  "'" + path + "' has no tensor '" + name + "'")
+                  "'" + path + "' has no tensor '" + name + "'" +
+                      (other.empty() || other == name ? ""
+                                                      : " or '" + other + "'"))
         .addNote(content.describeNames());
   Type element = elementType(tensor->dtype, context);
   if (!element)

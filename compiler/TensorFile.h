@@ -22,9 +22,11 @@ public:
   bool contains(const std::string &name) const {
     return content.find(name) != nullptr;
   }
-  /// The tensor called `name`, in the file's dtype. Fails with E0405 when the
-  /// file has none or has a dtype that no program has.
-  StatusOr<reference::Tensor> read(const std::string &name) const;
+  /// The tensor called `name`, or else `other`, if that is not empty, in the
+  /// file's dtype. Fails with E0405 when the file has neither or has a dtype
+  /// that no program has.
+  StatusOr<reference::Tensor> read(const std::string &name,
+                                   const std::string &other = "") const;
 
   const std::string &getPath() const { return path; }
 

@@ -198,8 +198,8 @@ static std::string printGroups(const std::vector<GroupSummary> &groups) {
   }
   addRow("all", all);
   return "\n" + table.print() +
-         "Collectives: number (bytes) per rank per micro-batch. A line of "
-         "several groups has\nthe figures of one.\n";
+         "Collectives: number (bytes) per rank per micro-batch. A line for "
+         "several equal groups\ngives the numbers of one of them.\n";
 }
 
 std::string printArtifact(const Artifact &artifact) {

@@ -16,8 +16,8 @@ namespace shardc {
 /// What is not of this plan.
 static constexpr const char *helpers = R"(
 def find(model, path):
-    """The module of an exported path. An export that added the loss has the
-    model as `model` in a module of its own, which may be left out here."""
+    """The module of an exported path. If the export added the loss, paths begin
+    with `model.`, and this model may be the inner one."""
     try:
         return model.get_submodule(path)
     except AttributeError:

@@ -140,9 +140,9 @@ std::string Writer::print() {
   writeParallelism();
   writeRecompute();
   noteOthers();
-  return "# The nearest configuration of torchtitan 0.3 to shardc's plan for " +
+  return "# The torchtitan 0.3 configuration closest to shardc's plan for " +
          report.model + " on\n# " + std::to_string(report.mesh.ranks()) +
-         " ranks of " + report.machine + ": " + describeForecast(report) +
+         " ranks of " + report.machine + ":\n# " + describeForecast(report) +
          "\n#\n# Not covered:\n" + lost +
          "from torchtitan.distributed.activation_checkpoint import FullAC, "
          "SelectiveAC\n\n\ndef apply_plan(config):\n    \"\"\"Changes a "

@@ -462,7 +462,7 @@ void AssignGroupsPass::runOnOperation() {
   if (replicate < 1 || worldSize % replicate != 0) {
     emitNumberedError(getOperation(), "E0201")
         << "the number of replicas must divide the number of ranks, got "
-        << replicate.getValue() << " replicas of " << worldSize.getValue()
+        << replicate.getValue() << " replicas and " << worldSize.getValue()
         << " ranks; did you mean " << nearestDivisor(worldSize, replicate)
         << "?";
     return signalPassFailure();

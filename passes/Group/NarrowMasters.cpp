@@ -35,11 +35,13 @@ struct NarrowMastersPass : impl::NarrowMastersPassBase<NarrowMastersPass> {
 /// by chance.
 static void warnAboutSteps(fsdp::ParameterOp parameter, Type element) {
   InFlightDiagnostic warning = parameter.emitWarning();
-  warning << "'" << parameter.getSymName() << "' is kept in " << element
-          << " and rounded to nearest: updates below half a unit in the last "
-             "place (2^-9 of its magnitude) are lost";
-  warning.attachNote() << "help: --rounding stochastic is unbiased; f32 "
-                          "parameters with --param-dtype bf16 lose none";
+  warning << "parameters such as '" << parameter.getSymName()
+          << "' are kept in " << element
+          << " and rounded to nearest: updates smaller than half a unit in the "
+             "last place (2^-9 to 2^-8 of the parameter's magnitude) are lost";
+  warning.attachNote() << "help: --rounding stochastic keeps updates on "
+                          "average; f32 parameters with --param-dtype bf16 "
+                          "lose no updates";
 }
 
 /// The weights and biases of batch norms, which stay f32 beside their

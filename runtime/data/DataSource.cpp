@@ -43,7 +43,7 @@ DataSourceOr openData(const std::string &name,
   }
   return Status(ErrorCode::E0001, "unknown kind of data '" + name + "'")
       .setHelp("data is random, tokens:FILE, FILE.npy, FILE.safetensors or a "
-               "folder of those");
+               "folder of .safetensors files");
 }
 
 } // namespace shardc::runtime

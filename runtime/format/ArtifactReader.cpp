@@ -138,7 +138,7 @@ StatusOr<LoadedArtifact> readArtifact(const std::string &path) {
   LoadedArtifact loaded;
   loaded.file = *file;
   if (Status status = read(loaded.file->bytes(), loaded.artifact); !status.ok())
-    return status.addNote("in artifact '" + path + "'");
+    return status.addNote("in file '" + path + "'");
   return loaded;
 }
 

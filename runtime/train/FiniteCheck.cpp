@@ -44,9 +44,9 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
     const std::string &last = gradients.rbegin()->second;
     status.addNote(gradients.size() == 1
                        ? "the parameter is '" + first + "'"
-                       : "the first affected parameter in model order is '" +
-                             first + "', the last '" + last +
-                             "', which backward computes first");
+                       : "in model order, the affected parameters run from '" +
+                             first + "' to '" + last +
+                             "', whose gradient backward computes first");
   }
   if (isUpdated)
     status.addNote("the update of this step had already been applied when this "

@@ -144,7 +144,7 @@ void NonFiniteSearch::lookAtCommand(int64_t run, int64_t number) {
              "assertion");
   else
     note(written, run, number,
-         "the first " + std::string(nameOf(written)) + " is made in " +
+         "the first " + std::string(nameOf(written)) + " is produced in " +
              placeOf(command));
 }
 

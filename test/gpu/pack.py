@@ -256,15 +256,16 @@ def options_of(arguments):
                         default=TREE / "build" / "release",
                         help="build folder with bin/shardc and bin/shardrun")
     parser.add_argument("--chips", default="sm_90", metavar="sm_90,...",
-                        help="may be empty with --emulated")
+                        help="GPU chips to compile for (default sm_90); may be "
+                             "empty with --emulated")
     parser.add_argument("--emulated", action="store_true",
-                        help="for --device emulated of the second half, too")
+                        help="also pack artifacts for DIR/run --device emulated")
     parser.add_argument("--format", default="cubin", choices=["cubin", "ptx"],
                         help="machine code of the GPU kernels (default cubin)")
     parser.add_argument("--bench-models", type=pathlib.Path, metavar="DIR",
                         help="exports of tools/bench/pytorch_gpu.py --export")
     parser.add_argument("--cases", default=".*", metavar="REGEX",
-                        help="only cases with such names, as in "
+                        help="pack only cases whose names match, such as "
                              "nanogpt.bf16.adamw.4")
     parser.add_argument("--compression", type=int, default=9,
                         choices=range(10), metavar="0-9",

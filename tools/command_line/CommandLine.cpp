@@ -82,7 +82,8 @@ std::string describeUnknown(const CLI::App &app) {
 /// Lower case, one line, no final period.
 static std::string tidied(std::string message) {
   std::replace(message.begin(), message.end(), '\n', ' ');
-  if (!message.empty())
+  // A sentence, not the name of an argument.
+  if (message.size() > 1 && std::islower(message[1]))
     message[0] = static_cast<char>(std::tolower(message[0]));
   while (message.ends_with('.') || message.ends_with(' '))
     message.pop_back();

@@ -33,6 +33,9 @@ CLI::Validator inRange(NumberRange range);
 
 CLI::Validator regularExpression();
 
+/// Fails with E0002 for the path of an artifact.
+Status checkIsModel(const std::string &path);
+
 /// One of `words`. The help page lists them as the option's type, so that the
 /// check itself has nothing to say there.
 CLI::Validator oneOf(std::vector<std::string> words);

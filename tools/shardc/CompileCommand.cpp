@@ -79,10 +79,8 @@ static int fail(const Status &status) {
 /// An artifact needs a name; IR goes to standard output without one.
 static int runCompile(CompileArguments &arguments) {
   arguments.options.embedWeights = !arguments.noWeights;
-  if (arguments.input.ends_with(".shardc"))
-    return fail(Status(ErrorCode::E0002,
-                       "'" + arguments.input + "' is compiled already")
-                    .setHelp("shardrun trains it, shardc inspect shows it"));
+  if (const Status status = checkIsModel(arguments.input); !status.ok())
+    return fail(status);
   if (isSameFile(arguments.input, arguments.output))
     return fail(Status(ErrorCode::E0602, "-o '" + arguments.output +
                                              "' would overwrite the model"));

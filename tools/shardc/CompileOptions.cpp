@@ -33,6 +33,14 @@ CLI::Validator oneOf(std::vector<std::string> words) {
   return CLI::Validator(check, "");
 }
 
+Status checkIsModel(const std::string &path) {
+  if (!path.ends_with(".shardc"))
+    return Status();
+  return Status(ErrorCode::E0002, "'" + path + "' is compiled already")
+      .setHelp("shardrun trains it, shardc inspect shows it; other commands "
+               "take the model");
+}
+
 CLI::Validator regularExpression() {
   auto check = [](const std::string &text) {
     try {

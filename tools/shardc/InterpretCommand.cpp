@@ -7,6 +7,7 @@
 #include "compiler/Interpretation.h"
 #include "tools/shardc/Commands.h"
 
+#include <iostream>
 #include <memory>
 
 namespace shardc {
@@ -101,7 +102,13 @@ void addInterpretCommand(CLI::App &app, Run &run) {
           "batch.safetensors\n\n") +
       exitCodes);
   command->callback([arguments, &run] {
-    run = [=] { return interpret(arguments->path, arguments->options); };
+    run = [=] {
+      if (const Status status = checkIsModel(arguments->path); !status.ok()) {
+        std::cerr << render(status, "shardc");
+        return exitCode(status.code());
+      }
+      return interpret(arguments->path, arguments->options);
+    };
   });
 }
 

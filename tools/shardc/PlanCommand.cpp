@@ -51,6 +51,8 @@ static int fail(const Status &status) {
 
 /// What is wrong with the arguments together.
 static Status checkArguments(const PlanArguments &arguments) {
+  if (Status status = checkIsModel(arguments.input); !status.ok())
+    return status;
   if (arguments.options.machine.empty())
     return Status(ErrorCode::E0002, "--machine is required")
         .setHelp("such as --machine h100-sxm");

@@ -8,6 +8,7 @@
 #include "tools/shardc/Commands.h"
 #include "tools/verify/VerifyModel.h"
 
+#include <iostream>
 #include <memory>
 
 namespace shardc {
@@ -78,6 +79,10 @@ void addVerifyCommand(CLI::App &app, Run &run) {
       exitCodes);
   command->callback([arguments, &run] {
     run = [=] {
+      if (const Status status = checkIsModel(arguments->path); !status.ok()) {
+        std::cerr << render(status, "shardc");
+        return exitCode(status.code());
+      }
       const Options &compile = arguments->options.compile;
       if (compile.target == format::cudaTarget &&
           compile.chips != std::vector<std::string>{"emulated"}) {

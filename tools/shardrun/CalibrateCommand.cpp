@@ -25,11 +25,13 @@ static Status chooseCalibrated(const std::string &device,
     return Status(ErrorCode::E0002,
                   "--device: emulated devices cannot be calibrated");
   options.gpu = choice->gpu;
-  if (options.gpu.has_value() == base.empty())
+  if (options.gpu && base.empty())
     return Status(ErrorCode::E0002,
-                  "--device cuda needs --base, and --base needs --device cuda: "
-                  "peaks, capacity and links cannot be measured on one GPU")
+                  "--device cuda needs --base MACHINE, which peak FLOP/s, "
+                  "memory capacity and links are taken from")
         .setHelp("such as --device cuda --base h100-sxm");
+  if (!options.gpu && !base.empty())
+    return Status(ErrorCode::E0002, "--base is only for --device cuda");
   if (options.name.empty())
     options.name = options.gpu ? "gpu-local" : "cpu-local";
   if (!options.gpu)
@@ -49,15 +51,15 @@ Status runCalibrate(int argc, char **argv, const CommandContext &context) {
   CalibrationOptions calibration;
   std::string path, base, device = "auto";
   options.add("-o,--output", path, "MACHINE.json",
-              "Machine file to write, for shardc plan --machine "
+              "Machine file to write (required), for shardc plan --machine "
               "./MACHINE.json");
   options.add("--name", calibration.name, "NAME",
               "Name of the machine (default: cpu-local or gpu-local)");
   options.add("--device", device, "cuda:N",
               "GPU to measure (default: the CPU)");
   options.add("--base", base, "MACHINE",
-              "For a GPU: machine to take peaks, capacity and links from, such "
-              "as h100-sxm");
+              "Machine to take peaks, capacity and links from, such as "
+              "h100-sxm; required with --device cuda");
   options
       .add("--threads", calibration.threads, "T",
            "Total number of threads over all ranks (default: cores)")

@@ -66,7 +66,8 @@ static void declareData(CommandOptions &options, TrainOptions &train) {
   options.startGroup("Data");
   options.add("--data", train.data, "DATA",
               "Training data (required): random, tokens:FILE, FILE.npy, or "
-              "FILE.safetensors with a tensor per input (docs/Data.md)");
+              "FILE.safetensors with a tensor per input, or a folder of such "
+              "(docs/Data.md)");
   options
       .add("--token-shift", train.tokenShift, "N",
            "Distance from a token to its target (default: 1, or 0 if the model "
@@ -148,7 +149,9 @@ static void declareDevice(CommandOptions &options, TrainLine &line) {
   options.startGroup("Device");
   options
       .add("--device", line.device, "DEVICE",
-           "auto, cuda, cuda:N, emulated or emulated:SEED")
+           "auto (the artifact's kind of device), cuda, cuda:N, or emulated: "
+           "GPU threads on CPUs, with streams in an adverse order, of a seed "
+           "with emulated:SEED")
       .showDefault();
   options
       .add("--threads", train.threads, "T",

@@ -11,8 +11,8 @@
 //  CHECK-NEXT:   fsdp.parameter @d : tensor<2xf64>
 
 // Rounding to nearest loses small steps: once for the model.
-// NEAREST: warning: 'w' is kept in 'bf16' and rounded to nearest: updates below half a unit in the last place (2^-9 of its magnitude) are lost
-// NEAREST: note: help: --rounding stochastic is unbiased
+// NEAREST: warning: parameters such as 'w' are kept in 'bf16' and rounded to nearest: updates smaller than half a unit in the last place (2^-9 to 2^-8 of the parameter's magnitude) are lost
+// NEAREST: note: help: --rounding stochastic keeps updates on average
 module @kept_in_bf16 {
   fsdp.parameter @w : tensor<2xf32>
   fsdp.parameter frozen @v : tensor<2xf32>
