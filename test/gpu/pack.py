@@ -272,6 +272,10 @@ def options_of(arguments):
                         help="xz preset of the packed parts (default 9)")
     options = parser.parse_args(arguments)
     options.build = options.build.resolve()
+    for tool in ("shardc", "shardrun"):
+        if not (options.build / "bin" / tool).exists():
+            parser.error(f"'{options.build}/bin/{tool}' does not exist; build it, or "
+                         f"name another folder with --build")
     if options.bench_models is not None:
         options.bench_models = options.bench_models.resolve()
     return options
