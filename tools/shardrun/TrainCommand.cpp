@@ -7,6 +7,7 @@
 
 #include "passes/CostModel/Machines.h"
 #include "runtime/format/Artifact.h"
+#include "runtime/format/TargetKinds.h"
 #include "runtime/train/Trainer.h"
 #include "tools/shardrun/CommandOptions.h"
 #include "tools/shardrun/Commands.h"
@@ -186,7 +187,7 @@ StatusOr<DeviceChoice> parseDevice(const std::string &text) {
   DeviceChoice choice;
   if (isNumber && kind == "emulated")
     choice.emulated = number;
-  else if (isNumber && kind == "cuda" && number <= maxGpus)
+  else if (isNumber && kind == format::cudaTarget && number <= maxGpus)
     choice.gpu = static_cast<int64_t>(number);
   else if (text != "auto")
     return Status(ErrorCode::E0002, "--device: expected auto, cuda, cuda:N, "
