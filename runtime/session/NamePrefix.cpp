@@ -110,8 +110,8 @@ StatusOr<NamePrefix> findPrefix(const std::vector<TensorNames> &model,
     if (withFile + withModel == 0 && !model.empty())
       return Status(ErrorCode::E0402,
                     "--weights-prefix '" + *given +
-                        "': no tensor of the model is in the file, with or "
-                        "without this prefix")
+                        "': neither adding nor removing this prefix matches a "
+                        "name in the file with one in the model")
           .setHelp("leave --weights-prefix out to have the prefix found");
     return withFile > withModel ? onFile : onModel;
   }
