@@ -90,7 +90,7 @@ static std::string dtypeText(Type dtype) {
   return dtype ? "\"" + debugString(dtype) + "\"" : "null";
 }
 
-/// `param_dtype, reduce_dtype for all groups; output_dtype from rule 'head'`.
+/// `param_dtype: option for all groups; output_dtype: rule 'head'`.
 static std::string describeReasons(DictionaryAttr reasons) {
   llvm::MapVector<StringRef, SmallVector<StringRef>> keys;
   for (NamedAttribute reason : reasons)

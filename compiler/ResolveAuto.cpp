@@ -20,8 +20,12 @@ static int fail(const Status &status) {
 }
 
 int resolveAuto(const std::string &input, Options &options) {
-  if (!isAuto(options))
+  if (!isAuto(options)) {
+    if (!options.memoryBudget.empty())
+      std::cerr << "shardc: remark: --memory-budget has no effect, because no "
+                   "option is auto; shardc plan shows whether the step fits\n";
     return 0;
+  }
   if (options.machine.empty())
     return fail(Status(ErrorCode::E0001, "auto needs --machine")
                     .setHelp("such as --machine h100-sxm"));

@@ -44,10 +44,10 @@ static std::string printAnswer(const PlanReport &report) {
   std::string text =
       report.model + " on " + printRanks(report.mesh.ranks()) + " (" +
       describeAxes(report.mesh) + ") of " + report.machine +
-      (report.runtime == "fsdp2" ? " under FSDP2: " : ": ") +
+      (report.runtime == "fsdp2" ? " under FSDP2" : "") + "\n" +
       std::to_string(report.microBatches) +
-      (report.microBatches == 1 ? " micro-batch of " : " micro-batches of ") +
-      describe(report.inputs) + " per rank\n\n";
+      (report.microBatches == 1 ? " micro-batch" : " micro-batches") +
+      " per rank: " + describe(report.inputs) + "\n\n";
   text += memory.fits() ? "fits:         " + printBytes(memory.bytes) + " of " +
                               printBytes(memory.capacity) + " per rank (" +
                               percent(static_cast<double>(memory.bytes),
@@ -63,8 +63,9 @@ static std::string printAnswer(const PlanReport &report) {
   if (time.executedOperations > 0)
     text += "utilization:  MFU " + utilization(time.mfu()) + ", HFU " +
             utilization(time.hfu()) + " of " + printOperations(time.peakRate) +
-            "/s in " + time.peakDtype + " (" +
-            printOperations(time.modelOperations) + " per rank per step)\n";
+            "/s in " + time.peakDtype +
+            "\nwork:         " + printOperations(time.modelOperations) +
+            " per rank per step\n";
   if (report.choice)
     text += "auto:         " + report.choice->flags + "\n";
   return text;
@@ -123,30 +124,56 @@ static bool areAlike(const GroupPlan &a, const GroupPlan &b) {
          a.reshard == b.reshard && a.recompute == b.recompute;
 }
 
-/// Neighbours that are alike are one line.
+/// What is decided for each group.
+static constexpr std::pair<const char *, std::string GroupPlan::*> decisions[] =
+    {{"dtypes", &GroupPlan::dtypes},
+     {"reshard", &GroupPlan::reshard},
+     {"recompute", &GroupPlan::recompute}};
+
+/// Neighbours that are alike are one line, and what is the same for all groups
+/// is said below instead of in a column.
 static std::string printGroups(const PlanReport &report) {
   const std::vector<GroupPlan> &groups = report.groups;
+  std::vector<std::string> header = {"group", "parameters"};
+  std::vector<std::string GroupPlan::*> columns;
+  std::string common;
+  for (const auto &[name, member] : decisions)
+    if (std::all_of(groups.begin(), groups.end(), [&](const GroupPlan &group) {
+          return group.*member == groups[0].*member;
+        })) {
+      common += (common.empty() ? "all groups: " : ", ") + std::string(name) +
+                " " + groups[0].*member;
+    } else {
+      header.emplace_back(name);
+      columns.push_back(member);
+    }
+  header.insert(header.end(), {"all-gathers", "reduce-scatters", "exposed"});
   Table table;
-  table.add({"group", "parameters", "dtypes", "reshard", "recompute",
-             "all-gathers", "reduce-scatters", "exposed, all"});
+  table.add(header);
   for (size_t i = 0; i < groups.size();) {
     size_t end = i + 1;
     double exposed = groups[i].exposedSeconds;
     for (; end < groups.size() && areAlike(groups[i], groups[end]); ++end)
       exposed += groups[end].exposedSeconds;
     const GroupPlan &group = groups[i];
-    table.add({foldedGroupName(group.name, groups[end - 1].name),
-               printCount(group.parameters), group.dtypes, group.reshard,
-               group.recompute,
-               printCollectives(group.gathers, group.gatherBytes),
-               printCollectives(group.reduces, group.reduceBytes),
-               printSeconds(exposed)});
+    std::vector<std::string> row = {
+        foldedGroupName(group.name, groups[end - 1].name),
+        printCount(group.parameters)};
+    for (const auto member : columns)
+      row.push_back(group.*member);
+    row.insert(row.end(), {printCollectives(group.gathers, group.gatherBytes),
+                           printCollectives(group.reduces, group.reduceBytes),
+                           printSeconds(exposed)});
+    table.add(std::move(row));
     i = end;
   }
-  if (report.otherExposedSeconds > 0)
-    table.add({"other all-reduces", "", "", "", "", "", "",
-               printSeconds(report.otherExposedSeconds)});
-  return "\n" + table.print();
+  if (report.otherExposedSeconds > 0) {
+    std::vector<std::string> row(header.size());
+    row.front() = "other all-reduces";
+    row.back() = printSeconds(report.otherExposedSeconds);
+    table.add(std::move(row));
+  }
+  return "\n" + table.print() + (common.empty() ? "" : common + "\n");
 }
 
 /// What the search compared, and how much faster a plan could be.

@@ -30,7 +30,8 @@ std::string Table::print() const {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
       const std::string padding(widths[i] - widthOf(row[i]), ' ');
-      line += i == 0 ? row[i] + padding : "  " + padding + row[i];
+      line += i == 0 ? "" : "  ";
+      line += i == left ? row[i] + padding : padding + row[i];
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";

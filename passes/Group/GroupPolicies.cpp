@@ -108,10 +108,22 @@ static Type dtypeOf(StringRef name, MLIRContext *context) {
       .Default(Type());
 }
 
-/// Where a value is from: the rule's pattern, or nothing for the base.
-static StringAttr reasonOf(const Rule &rule, bool isBase, Builder builder) {
-  return builder.getStringAttr(isBase ? "for all groups"
-                                      : "rule " + quoted(rule.pattern));
+/// What holds where neither a rule nor an option says anything.
+static StringRef defaultOf(StringRef key) {
+  return llvm::StringSwitch<StringRef>(key)
+      .Case("cast_forward_inputs", "true")
+      .Case("reshard_after_forward", "default")
+      .Default("none");
+}
+
+/// Where the value of `key` is from.
+static StringAttr reasonOf(StringRef key, const Rule &rule, bool isBase,
+                           Builder builder) {
+  if (!isBase)
+    return builder.getStringAttr("rule " + quoted(rule.pattern));
+  return builder.getStringAttr(rule.settings.at(key.str()) == defaultOf(key)
+                                   ? "default"
+                                   : "option for all groups");
 }
 
 /// A number of ranks is as in FSDP2: all of them are `always`, and one keeps
@@ -188,7 +200,8 @@ static GroupPolicy policyOf(const ChosenRules &chosen, const Rule &base,
   SmallVector<NamedAttribute> reasons;
   for (const auto &[key, baseValue] : base.settings)
     reasons.push_back(builder.getNamedAttr(
-        key, reasonOf(ruleOf(key), /*isBase=*/!chosen.count(key), builder)));
+        key,
+        reasonOf(key, ruleOf(key), /*isBase=*/!chosen.count(key), builder)));
   policy.reasons = builder.getDictionaryAttr(reasons);
   return policy;
 }

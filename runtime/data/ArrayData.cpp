@@ -12,6 +12,7 @@
 #include "runtime/data/NpyFile.h"
 #include "runtime/format/MappedFile.h"
 #include "runtime/format/Program.h"
+#include "runtime/format/Quantities.h"
 
 #include <algorithm>
 
@@ -43,8 +44,9 @@ public:
   std::string description() const override {
     std::string text = "'" + list[0].path + "'";
     if (list.size() > 1)
-      text += " and " + std::to_string(list.size() - 1) + " more files";
-    return text + ", " + std::to_string(samples()) + " samples" +
+      text += " and " + std::to_string(list.size() - 1) + " more";
+    return text + ", " + printCount(samples()) +
+           (samples() == 1 ? " sample" : " samples") +
            (format::isSampleWhole(inputs) ? ", each a whole micro-batch" : "");
   }
 

@@ -95,9 +95,10 @@ std::string TokenData::description() const {
                      std::string(dtypeName(list[0].tokens.dtype)) +
                      " tokens in '" + list[0].tokens.name + "'";
   if (list.size() > 1)
-    text += " and " + std::to_string(list.size() - 1) + " more files";
-  text +=
-      ", " + printCount(samples()) + " samples of " + std::to_string(length);
+    text += " and " + std::to_string(list.size() - 1) + " more";
+  text += ", " + printCount(samples()) +
+          (samples() == 1 ? " sample of " : " samples of ") +
+          std::to_string(length);
   const Input *target = find(inputs, contents, Content::Target);
   if (!target)
     return text;

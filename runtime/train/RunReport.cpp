@@ -26,11 +26,24 @@ int64_t samplesOfAll(const Artifact &artifact, const TrainOptions &options) {
          (options.replicateData ? 1 : artifact.manifest.mesh.ranks());
 }
 
-/// "  arena: 3.62 MiB (3,795,072 B)".
-static std::string describe(const char *part, size_t size) {
-  const auto bytes = static_cast<int64_t>(size);
-  return std::string("  ") + part + ": " + printBytes(bytes) + " (" +
-         printCount(bytes) + " B)";
+/// "memory per rank: 4.21 MiB (4,416,064 B)", and on a line of its own what it
+/// is for. What the plan has for the arena is shown where it is not the same.
+static std::string describe(const MemoryReport &memory, size_t plannedArena) {
+  const auto total = static_cast<int64_t>(memory.arena + memory.states +
+                                          memory.inputs + memory.scratch);
+  std::string text = "memory per rank: " + printBytes(total) + " (" +
+                     printCount(total) + " B)\n";
+  const auto add = [&](const char *part, size_t bytes) {
+    text += std::string("  ") + part + ": " +
+            printBytes(static_cast<int64_t>(bytes));
+  };
+  add("arena", memory.arena);
+  if (memory.arena != plannedArena)
+    add("planned", plannedArena);
+  add("states", memory.states);
+  add("inputs", memory.inputs);
+  add("scratch", memory.scratch);
+  return text;
 }
 
 void printHeader(const TrainingRun &run, const RankTrainer &rank,
@@ -45,13 +58,8 @@ void printHeader(const TrainingRun &run, const RankTrainer &rank,
   if (const std::string device = run.session.devices().description();
       !device.empty())
     output << "device: " << device << "\n";
-  output << "memory per rank:" << describe("arena", memory.arena);
-  const auto planned = static_cast<size_t>(artifact.summary.arenaBytes);
-  if (memory.arena != planned)
-    output << describe("planned", planned);
-  output << describe("states", memory.states)
-         << describe("inputs", memory.inputs)
-         << describe("scratch", memory.scratch) << std::endl;
+  output << describe(memory, static_cast<size_t>(artifact.summary.arenaBytes))
+         << std::endl;
 }
 
 /// Options that a run may choose anew, where they differ.

@@ -23,7 +23,7 @@ import trained
 
 # The weights of all benchmarks, twice.
 SHARED_BYTES = 20e9
-MEMORY = re.compile(r"(\w+): [\d.]+ \w+ \(([\d,]+) B\)")
+MEMORY = re.compile(r"^memory per rank: .* \(([\d,]+) B\)$", re.MULTILINE)
 
 
 @dataclasses.dataclass
@@ -142,9 +142,6 @@ def roomy_folder():
 
 def bytes_of_rank(output):
     """What a rank takes by the header of shardrun, which has a line like
-    `memory per rank:  arena: 4.00 KiB (4,096 B)  …`; None without one."""
-    for line in output.splitlines():
-        if line.startswith("memory per rank:"):
-            return sum(int(number.replace(",", "")) for name, number
-                       in MEMORY.findall(line) if name != "planned")
-    return None
+    `memory per rank: 4.21 MiB (4,416,064 B)`; None without one."""
+    found = MEMORY.search(output)
+    return int(found[1].replace(",", "")) if found else None

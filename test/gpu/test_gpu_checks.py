@@ -171,8 +171,8 @@ class LibrariesTest(Scratch):
 
 
 class MemoryTest(unittest.TestCase):
-    HEADER = ("model: m\nmemory per rank:  arena: 1.00 KiB (1,024 B)"
-              "  planned: 900 B (900 B)  states: 246 B (246 B)\nstep: 1")
+    HEADER = ("model: m\nmemory per rank: 1.24 KiB (1,270 B)\n"
+              "  arena: 1.00 KiB  planned: 900 B  states: 246 B\nstep: 1")
 
     def test_the_plan_is_read_from_the_header(self):
         self.assertEqual(memory_checks.planned(self.HEADER, 2), 2540)

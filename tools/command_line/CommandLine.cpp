@@ -125,6 +125,17 @@ Status usageStatus(const CLI::App &app, const CLI::ParseError &error) {
   return describeValues(text);
 }
 
+std::string describeWrongWord(const std::vector<std::string> &words,
+                              const std::string &got) {
+  std::string expected;
+  for (size_t i = 0; i < words.size(); ++i)
+    expected += (i == 0                  ? ""
+                 : i + 1 == words.size() ? " or "
+                                         : ", ") +
+                words[i];
+  return "expected " + expected + ", got '" + got + "'";
+}
+
 const CLI::Option *findEmptyNumber(const CLI::App &app) {
   for (const CLI::Option *option : app.get_options()) {
     const auto &values = option->results();

@@ -14,6 +14,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shardc {
 
@@ -39,6 +40,11 @@ inline constexpr std::string_view outOfRange = "must be ";
 /// What is wrong with a command line, in our words: E0001 for what cannot be
 /// parsed, E0002 for what is missing, E0003 for a number out of range.
 Status usageStatus(const CLI::App &app, const CLI::ParseError &error);
+
+/// What is wrong with a value that is none of some words: "expected a, b or c,
+/// got 'd'".
+std::string describeWrongWord(const std::vector<std::string> &words,
+                              const std::string &got);
 
 /// The words of `text` in lines of at most 80 columns. The first line continues
 /// one that is `column` wide; further ones are indented by `column`.

@@ -4,6 +4,7 @@
 // What a training step is compiled for, in the groups that help pages show.
 //===----------------------------------------------------------------------===//
 
+#include "tools/command_line/CommandLine.h"
 #include "tools/shardc/Commands.h"
 
 #include "compiler/Configuration.h"
@@ -20,15 +21,9 @@ namespace shardc {
 
 CLI::Validator oneOf(std::vector<std::string> words) {
   auto check = [words = std::move(words)](const std::string &text) {
-    if (std::find(words.begin(), words.end(), text) != words.end())
-      return std::string();
-    std::string expected;
-    for (size_t i = 0; i < words.size(); ++i)
-      expected += (i == 0                  ? ""
-                   : i + 1 == words.size() ? " or "
-                                           : ", ") +
-                  words[i];
-    return "expected " + expected + ", got '" + text + "'";
+    return std::find(words.begin(), words.end(), text) != words.end()
+               ? std::string()
+               : describeWrongWord(words, text);
   };
   return CLI::Validator(check, "");
 }

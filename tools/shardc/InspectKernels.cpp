@@ -7,6 +7,7 @@
 #include "tools/shardc/InspectKernels.h"
 
 #include "compiler/Disassembly.h"
+#include "compiler/Plan/Table.h"
 #include "passes/CostModel/CommandTime.h"
 #include "passes/CostModel/GpuChip.h"
 #include "passes/CostModel/Machines.h"
@@ -18,6 +19,7 @@
 #include <iomanip>
 #include <iostream>
 #include <map>
+#include <set>
 #include <sstream>
 
 namespace shardc {
@@ -85,44 +87,45 @@ static std::string microseconds(double seconds) {
   return decimals(seconds * 1e6, 3);
 }
 
-/// A line: its name, the chip, and a cell a column.
-static void printLine(const std::string &name, size_t width,
-                      const std::vector<std::string> &cells) {
-  static constexpr int widths[] = {8, 9, 9, 11, 10, 9, 11, 8, 10, 11, 9};
-  std::string line =
-      name + std::string(width - std::min(width, name.size()), ' ');
-  for (size_t i = 0; i < cells.size(); ++i) {
-    const size_t column = static_cast<size_t>(widths[i]);
-    line += std::string(column - std::min(column, cells[i].size()), ' ');
-    line += cells[i];
+/// What each kernel takes of a chip. Names are last, because they are long.
+static void printKernelsOf(const std::string &chipName,
+                           const std::vector<KernelRow> &rows) {
+  const Chip *chip = findGpuChip(chipName);
+  const std::vector<const Machine *> machines = machinesWith(chipName);
+  const bool isKnown = chip && !machines.empty();
+  const size_t figures = isKnown ? 10 : 5;
+  std::vector<std::string> header = {
+      "threads",   "blocks", "registers", "shared B", "stack B",
+      "occupancy", "waves",  "launches",  "MB",       "min us"};
+  header.resize(figures);
+  header.emplace_back("kernel");
+  Table table(/*left=*/figures);
+  table.add(std::move(header));
+  for (const KernelRow &row : rows) {
+    const KernelSummary &kernel = *row.kernel;
+    if (kernel.chip != chipName)
+      continue;
+    std::vector<std::string> cells = {
+        std::to_string(row.block.threads), std::to_string(row.blocks),
+        std::to_string(kernel.registers), std::to_string(kernel.sharedBytes),
+        std::to_string(kernel.localBytes)};
+    if (isKnown)
+      cells.insert(cells.end(),
+                   {decimals(100 * occupancy(*chip, row.block), 0) + "%",
+                    decimals(waves(*machines[0], row.block, row.blocks), 2),
+                    std::to_string(row.launches),
+                    megabytes(static_cast<double>(row.work.movedBytes())),
+                    microseconds(minSeconds(row.work, *machines[0]))});
+    cells.push_back(kernel.name);
+    table.add(std::move(cells));
   }
-  std::cout << line << "\n";
-}
-
-static void printKernel(const KernelRow &row, size_t width) {
-  const KernelSummary &kernel = *row.kernel;
-  std::vector<std::string> cells = {kernel.chip,
-                                    std::to_string(row.block.threads),
-                                    std::to_string(row.blocks),
-                                    std::to_string(kernel.registers),
-                                    std::to_string(kernel.sharedBytes),
-                                    std::to_string(kernel.localBytes)};
-  const Chip *chip = findGpuChip(kernel.chip);
-  const std::vector<const Machine *> machines = machinesWith(kernel.chip);
-  if (chip && !machines.empty()) {
-    const auto bytes = static_cast<double>(row.work.movedBytes());
-    cells.push_back(decimals(100 * occupancy(*chip, row.block), 0) + "%");
-    cells.push_back(decimals(waves(*machines[0], row.block, row.blocks), 2));
-    cells.push_back(std::to_string(row.launches));
-    cells.push_back(megabytes(bytes));
-    cells.push_back(microseconds(minSeconds(row.work, *machines[0])));
-  }
-  printLine(kernel.name, width, cells);
+  std::cout << "\nkernels on " << chipName << "\n" << table.print();
 }
 
 /// What commands of one kind do in a training step with one micro-batch.
-static void printStep(const Artifact &artifact, const Machine &machine,
-                      CommandKind kind, const std::string &name, size_t width) {
+static std::vector<std::string> stepOf(const Artifact &artifact,
+                                       const Machine &machine, CommandKind kind,
+                                       const std::string &name) {
   int64_t runs = 0;
   double bytes = 0, seconds = 0;
   for (const Command &command : artifact.program.commands) {
@@ -134,15 +137,13 @@ static void printStep(const Artifact &artifact, const Machine &machine,
     bytes += static_cast<double>(times * work.movedBytes());
     seconds += static_cast<double>(times) * minSeconds(work, machine);
   }
-  printLine(name + ", " + machine.name, width,
-            {machine.processor.chip, "", "", "", "", "", "", "",
-             std::to_string(runs), megabytes(bytes), microseconds(seconds)});
+  return {name, machine.name, std::to_string(runs), megabytes(bytes),
+          microseconds(seconds)};
 }
 
-/// The most that one of the chip's kernels takes, and what a step takes at
-/// least of its launches and of its library calls.
-static void printChip(const std::string &chip, const Artifact &artifact,
-                      const std::vector<KernelRow> &rows, size_t width) {
+/// The most that one of the chip's kernels takes.
+static std::vector<std::string> maxOf(const std::string &chip,
+                                      const std::vector<KernelRow> &rows) {
   KernelSummary max;
   for (const KernelRow &row : rows) {
     if (row.kernel->chip != chip)
@@ -151,36 +152,32 @@ static void printChip(const std::string &chip, const Artifact &artifact,
     max.sharedBytes = std::max(max.sharedBytes, row.kernel->sharedBytes);
     max.localBytes = std::max(max.localBytes, row.kernel->localBytes);
   }
-  printLine("maximum", width,
-            {chip, "", "", std::to_string(max.registers),
-             std::to_string(max.sharedBytes), std::to_string(max.localBytes)});
-  for (const Machine *machine : machinesWith(chip)) {
-    printStep(artifact, *machine, CommandKind::Launch, "launches of a step",
-              width);
-    printStep(artifact, *machine, CommandKind::Call, "calls of a step", width);
-  }
+  return {"maximum", chip, std::to_string(max.registers),
+          std::to_string(max.sharedBytes), std::to_string(max.localBytes)};
 }
 
 void printKernels(const Artifact &artifact, bool all) {
   const std::vector<KernelRow> rows = rowsOf(artifact);
   if (rows.empty())
     return;
-  size_t width = 30;
-  std::map<std::string, bool> chips;
-  for (const KernelRow &row : rows) {
-    chips[row.kernel->chip] = true;
-    if (all)
-      width = std::max(width, row.kernel->name.size());
-  }
-  std::cout << "\n";
-  printLine("kernel", width,
-            {"chip", "threads", "blocks", "registers", "shared B", "stack B",
-             "occupancy", "waves", "launches", "MB", "min us"});
+  std::set<std::string> chips;
+  for (const KernelRow &row : rows)
+    chips.insert(row.kernel->chip);
   if (all)
-    for (const KernelRow &row : rows)
-      printKernel(row, width);
-  for (const auto &[chip, isThere] : chips)
-    printChip(chip, artifact, rows, width);
+    for (const std::string &chip : chips)
+      printKernelsOf(chip, rows);
+  Table kernels;
+  kernels.add({"kernels", "chip", "registers", "shared B", "stack B"});
+  Table step;
+  step.add({"step", "machine", "number", "MB", "min us"});
+  for (const std::string &chip : chips) {
+    kernels.add(maxOf(chip, rows));
+    for (const Machine *machine : machinesWith(chip)) {
+      step.add(stepOf(artifact, *machine, CommandKind::Launch, "launches"));
+      step.add(stepOf(artifact, *machine, CommandKind::Call, "library calls"));
+    }
+  }
+  std::cout << "\n" << kernels.print() << "\n" << step.print();
 }
 
 void printKernelsAsJson(const Artifact &artifact) {

@@ -6,14 +6,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/ModelReport.h"
+#include "compiler/Plan/Table.h"
 #include "runtime/format/Quantities.h"
 #include "tools/shardc/Inspect.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <iostream>
+#include <set>
 
 namespace shardc {
 
@@ -87,28 +90,76 @@ static std::string lastName(const std::string &path) {
   return dot == std::string::npos ? path : path.substr(dot + 1);
 }
 
-static void printModule(const ReportedModule &module, const std::string &name,
-                        size_t alike) {
-  std::string label(static_cast<size_t>(module.depth) * 2, ' ');
-  label += name + (module.type.empty() ? "" : "  " + module.type);
-  if (alike > 1)
-    label += "  x " + std::to_string(alike);
-  std::string dtypes;
+static std::string dtypesOf(const ReportedModule &module) {
+  std::string text;
   for (const std::string &dtype : module.dtypes)
-    dtypes += (dtypes.empty() ? "" : ", ") + dtype;
-  std::printf("%-44s %10s %10s %9s %10s  %s\n", label.c_str(),
-              countText(module.parameters).c_str(),
-              printBytes(module.parameterBytes).c_str(),
-              module.cost ? countText(module.cost->flops).c_str() : "?",
-              module.cost ? printBytes(module.cost->activationBytes).c_str()
-                          : "?",
-              dtypes.c_str());
+    text += (text.empty() ? "" : ", ") + dtype;
+  return text;
 }
 
-/// Prints a module and what is inside it. In the short form, neighbours that
-/// are alike are one line, and the figures are those of each.
-static void printTree(const std::vector<ReportedModule> &modules, bool isShort,
-                      size_t begin, size_t end) {
+/// The beginning of `name` if beside it and `others` characters a line has no
+/// room for four figures within 80 columns.
+static std::string cut(const std::string &name, size_t others) {
+  constexpr size_t all = 40, min = 8;
+  const size_t room = std::max(min, all - std::min(all, others));
+  return name.size() <= room ? name : name.substr(0, room - 1) + "…";
+}
+
+namespace {
+/// The modules as a table. In the short form, neighbours that are alike are one
+/// line, and the figures are those of each.
+class ModuleTable {
+public:
+  ModuleTable(const std::vector<ReportedModule> &modules, bool isShort)
+      : modules(modules), isShort(isShort) {
+    std::set<std::string> different;
+    for (const ReportedModule &module : modules)
+      if (std::string dtypes = dtypesOf(module); !dtypes.empty())
+        different.insert(std::move(dtypes));
+    if (different.size() == 1)
+      dtype = *different.begin();
+  }
+
+  /// Empty where modules have different ones, which then have a column.
+  const std::string &dtypeOfAll() const { return dtype; }
+
+  std::string print() {
+    std::vector<std::string> header = {"module", "parameters", "bytes", "FLOPs",
+                                       "writes"};
+    if (dtype.empty())
+      header.emplace_back("dtypes");
+    table.add(std::move(header));
+    addTree(0, modules.size());
+    return table.print();
+  }
+
+private:
+  void add(const ReportedModule &module, const std::string &name, size_t alike);
+  void addTree(size_t begin, size_t end);
+
+  const std::vector<ReportedModule> &modules;
+  bool isShort;
+  std::string dtype;
+  Table table;
+};
+} // namespace
+
+void ModuleTable::add(const ReportedModule &module, const std::string &name,
+                      size_t alike) {
+  const std::string indent(static_cast<size_t>(module.depth) * 2, ' ');
+  const std::string type = (module.type.empty() ? "" : "  " + module.type) +
+                           (alike > 1 ? "  x " + std::to_string(alike) : "");
+  std::vector<std::string> row = {
+      indent + (isShort ? cut(name, indent.size() + type.size()) : name) + type,
+      countText(module.parameters), printBytes(module.parameterBytes),
+      module.cost ? countText(module.cost->flops) : "?",
+      module.cost ? printBytes(module.cost->activationBytes) : "?"};
+  if (dtype.empty())
+    row.push_back(dtypesOf(module));
+  table.add(std::move(row));
+}
+
+void ModuleTable::addTree(size_t begin, size_t end) {
   for (size_t i = begin; i < end;) {
     Subtree first = subtreeAt(modules, i);
     Subtree next = first;
@@ -123,8 +174,8 @@ static void printTree(const std::vector<ReportedModule> &modules, bool isShort,
     std::string name = lastName(modules[i].path);
     if (alike > 1)
       name += " ... " + lastName(modules[next.begin].path);
-    printModule(modules[i], i == 0 ? "model" : name, alike);
-    printTree(modules, isShort, first.begin + 1, first.end);
+    add(modules[i], i == 0 ? "model" : name, alike);
+    addTree(first.begin + 1, first.end);
     i = next.end;
   }
 }
@@ -158,9 +209,10 @@ static void printText(const ModelReport &report, bool isShort) {
     std::printf("input      %s\n", shapeText(input).c_str());
   for (const ReportedTensor &output : report.outputs)
     std::printf("output     %s\n", shapeText(output).c_str());
-  std::printf("\n%-44s %10s %10s %9s %10s  %s\n", "module", "parameters",
-              "bytes", "FLOPs", "writes", "dtypes");
-  printTree(report.modules, isShort, 0, report.modules.size());
+  ModuleTable modules(report.modules, isShort);
+  if (!modules.dtypeOfAll().empty())
+    std::printf("dtype      %s\n", modules.dtypeOfAll().c_str());
+  std::printf("\n%s", modules.print().c_str());
   printOperators(report);
 }
 

@@ -53,15 +53,9 @@ Status CommandOptions::checkWord(const CLI::Option &option,
   if (option.count() == 0 || std::find(words.begin(), words.end(),
                                        option.results().back()) != words.end())
     return Status();
-  std::string expected;
-  for (size_t i = 0; i < words.size(); ++i)
-    expected += (i == 0                  ? ""
-                 : i + 1 == words.size() ? " or "
-                                         : ", ") +
-                words[i];
-  return Status(ErrorCode::E0002, option.get_name() + ": expected " + expected +
-                                      ", got '" + option.results().back() +
-                                      "'");
+  return Status(ErrorCode::E0001,
+                option.get_name() + ": " +
+                    describeWrongWord(words, option.results().back()));
 }
 
 CommandOptions::Declaration &
@@ -84,7 +78,7 @@ Status CommandOptions::parse(int argc, char **argv) {
         .setHelp("run '" + app.get_name() + " --help'");
   }
   if (const CLI::Option *option = findEmptyNumber(app))
-    return Status(ErrorCode::E0002,
+    return Status(ErrorCode::E0001,
                   option->get_name() + ": expected a number, got ''");
   if (help)
     return Status();

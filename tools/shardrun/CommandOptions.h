@@ -84,7 +84,7 @@ public:
   }
 
   /// An option that is one of some words, the first of which is the default;
-  /// others fail with E0002.
+  /// others fail with E0001.
   template <typename T>
   Declaration addWords(const char *flag, T &value,
                        std::vector<std::pair<std::string, T>> words,

@@ -190,7 +190,7 @@ StatusOr<DeviceChoice> parseDevice(const std::string &text) {
   else if (isNumber && kind == format::cudaTarget && number <= maxGpus)
     choice.gpu = static_cast<int64_t>(number);
   else if (text != "auto")
-    return Status(ErrorCode::E0002, "--device: expected auto, cuda, cuda:N, "
+    return Status(ErrorCode::E0001, "--device: expected auto, cuda, cuda:N, "
                                     "emulated or emulated:SEED, got '" +
                                         text + "'");
   return choice;

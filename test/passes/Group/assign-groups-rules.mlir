@@ -12,11 +12,11 @@
 // each key, a name wins over a pattern, and the root's path is empty.
 // CHECK-LABEL: module @repeated_blocks
 //       CHECK:   fsdp.group @"h.0&head" on @mesh policy <param = f32, reduce = f32, output = bf16, cast_inputs = true> reshard never attributes {
-//  CHECK-SAME:     output_dtype = "rule 'head'", param_dtype = "rule 'head'", recompute = "for all groups", reduce_dtype = "rule '.*'"
+//  CHECK-SAME:     output_dtype = "rule 'head'", param_dtype = "rule 'head'", recompute = "default", reduce_dtype = "rule '.*'"
 //  CHECK-NEXT:     fsdp.member @h.0.weight
 //  CHECK-NEXT:     fsdp.member @head.weight
 //       CHECK:   fsdp.group @h.1 on @mesh policy <param = bf16, reduce = f32, cast_inputs = true> reshard default
-//  CHECK-SAME:     cast_forward_inputs = "for all groups"
+//  CHECK-SAME:     cast_forward_inputs = "default"
 //       CHECK:   fsdp.group @root on @mesh policy <param = bf16, reduce = f32> reshard default
 //       CHECK:   fsdp.module "h.0" : "Linear" group @"h.0&head" (
 //       CHECK:   fsdp.module "head" : "Linear" group @"h.0&head" (

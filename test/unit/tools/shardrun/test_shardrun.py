@@ -51,12 +51,12 @@ class Shardrun(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         records = [json.loads(line) for line in log.read_text().splitlines()]
         self.assertEqual([r["step"] for r in records], [1, 2, 3, 4])
-        for record, line in zip(records, result.stdout.splitlines()[4:]):
+        for record, line in zip(records, result.stdout.splitlines()[5:]):
             self.assertEqual(
                 list(record), ["step", "loss", "gradient_norm", "seconds"])
             self.assertIn(f"step: {record['step']:5}  loss: ", line)
-        self.assertIn("memory per rank:  arena: 256 B (256 B)  states: ",
-                      result.stdout)
+        self.assertRegex(result.stdout, r"(?m)^memory per rank: .+ B \(.+ B\)$"
+                         r"\n  arena: 256 B  states: ")
         self.assertIn("weights: from the artifact\ndata: random numbers\n",
                       result.stdout)
 
