@@ -127,10 +127,12 @@ class Shardrun(unittest.TestCase):
         self.expect_error(2, "E0002")
         self.expect_error(2, "E0002", self.artifact, "--steps")
         for needy in (["--save-optimizer"], ["--eval-every", 2], ["--restart"],
-                      ["--names", "hf"], ["--names", "mine"],
-                      ["--on-nan", "ignore"]):
+                      ["--names", "hf"]):
             self.expect_error(2, "E0002", self.artifact, "--data", "random",
                               *needy)
+        for unknown in ["--names", "mine"], ["--on-nan", "ignore"]:
+            self.expect_error(2, "E0001", self.artifact, "--data", "random",
+                              *unknown)
         result = self.expect_error(2, "E0002: expected --data DATA",
                                    self.artifact)
         self.assertIn("--data random", result.stderr)
