@@ -4,14 +4,15 @@
 // How many rows a group has is data, so that oneDNN's primitives are made for
 // any number of rows. A part is a group's block of columns: rows are not cut,
 // because each part packs its block of B, and which parts there are follows
-// from shapes alone. Operands whose lines compete for the same sets of a cache
-// are copied first: the rows once for all parts, a block of B by its part.
+// from shapes alone. Products with packed operands have parts by the groups'
+// rows, which changes no bit.
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/DoubleMatmul.h"
 #include "runtime/cpu/LibraryCallKinds.h"
 #include "runtime/cpu/MatmulProblem.h"
 #include "runtime/cpu/OneDnn.h"
+#include "runtime/cpu/PackedMatmul.h"
+#include "runtime/cpu/PackedProduct.h"
 #include "runtime/cpu/WidenedCall.h"
 
 #include <algorithm>
@@ -127,58 +128,22 @@ private:
   const dnnl::matmul primitive;
 };
 
-/// Lines of f32, and a copy of them that oneDNN reads faster.
-struct Lines {
-  const std::byte *data;
-  int64_t count, elements, spacing, copySpacing;
-
-  size_t copyBytes() const {
-    return alignScratch(static_cast<size_t>(count * copySpacing) *
-                        sizeof(float));
-  }
-  void copy(int64_t first, int64_t lines, std::byte *target) const {
-    for (int64_t line = first; line < first + lines; ++line)
-      std::memcpy(target + line * copySpacing * sizeof(float),
-                  data + line * spacing * sizeof(float),
-                  static_cast<size_t>(elements) * sizeof(float));
-  }
-};
-
 class GroupedMatmul : public LibraryCall {
 public:
   explicit GroupedMatmul(const GroupedProblem &problem);
 
-  ScratchNeed scratchNeed() const override {
-    return {sharedBytes, blockBytes + scratchpadBytes, 0};
-  }
+  ScratchNeed scratchNeed() const override { return {0, scratchpadBytes, 0}; }
   Status run(WorkerPool &workers, const Scratch &scratch) override;
 
 private:
-  /// The rows of a copied A or B, and where their copy lies in shared memory.
-  struct RowsCopy {
-    GroupedMatrix *matrix;
-    Lines rows;
-    size_t offset;
-  };
-
-  void chooseBlocks();
-  void chooseCopies();
-  Lines blockOfB(const Matrix &block, int64_t columns) const {
-    return {block.data, problem.b.rows, columns, spacingOfB, block.rowStride};
-  }
-  void copyRows(WorkerPool &workers, const Scratch &scratch);
   void runPart(Group rows, int64_t group, int64_t block,
                std::byte *scratch) const;
 
-  /// Copied operands have the strides of their copies.
-  GroupedProblem problem;
+  const GroupedProblem problem;
   /// Of all blocks but the last, and of the last.
   int64_t blockColumns, blocks;
   std::vector<BlockProduct> products;
-  std::vector<RowsCopy> copies;
-  /// Of a group's B that parts copy; 0 if they read it where it lies.
-  int64_t spacingOfB = 0;
-  size_t sharedBytes = 0, blockBytes = 0, scratchpadBytes = 0;
+  size_t scratchpadBytes = 0;
 };
 } // namespace
 
@@ -196,66 +161,20 @@ void BlockProduct::run(Group rows, const Matrix &a, const Matrix &b,
        {DNNL_ARG_SCRATCHPAD, memory(description.scratchpad_desc(), scratch)}});
 }
 
-GroupedMatmul::GroupedMatmul(const GroupedProblem &problem) : problem(problem) {
-  chooseBlocks();
-  chooseCopies();
-  const int64_t lastColumns = problem.c.columns - (blocks - 1) * blockColumns;
-  products.reserve(2);
-  for (const int64_t columns : {blockColumns, lastColumns}) {
-    products.emplace_back(this->problem, columns);
-    scratchpadBytes = std::max(scratchpadBytes, products.back().scratchBytes());
-  }
-}
-
 /// Blocks are as wide as oneDNN needs to be fast, and narrow enough that few
 /// groups are work for many threads.
-void GroupedMatmul::chooseBlocks() {
+GroupedMatmul::GroupedMatmul(const GroupedProblem &problem) : problem(problem) {
   constexpr int64_t maxColumns = 256, maxBlocks = 64, granularity = 16;
   const int64_t columns = problem.c.columns;
   blockColumns = std::max(maxColumns, (columns + maxBlocks - 1) / maxBlocks);
   blockColumns = std::min(columns, (blockColumns + granularity - 1) /
                                        granularity * granularity);
   blocks = (columns + blockColumns - 1) / blockColumns;
-}
-
-void GroupedMatmul::chooseCopies() {
-  GroupedMatrix &a = problem.a, &b = problem.b;
-  auto copyRowsOf = [&](GroupedMatrix &matrix, int64_t elements,
-                        int64_t &stride, int64_t otherStride, int64_t others) {
-    if (otherStride != 1 || !isBadlySpaced(matrix.whole.dtype, stride) ||
-        others < minOthersOfCopies)
-      return;
-    const int64_t copySpacing = wellSpaced(elements);
-    copies.push_back(
-        {&matrix,
-         {matrix.whole.data, problem.rows, elements, stride, copySpacing},
-         sharedBytes});
-    sharedBytes += copies.back().rows.copyBytes();
-    stride = matrix.rowStride = copySpacing;
-  };
-  if (a.columns == groupRows)
-    copyRowsOf(a, a.rows, a.whole.columnStride, a.whole.rowStride,
-               blockColumns);
-  if (b.rows == groupRows)
-    copyRowsOf(b, b.columns, b.whole.rowStride, b.whole.columnStride, a.rows);
-  else if (b.whole.columnStride == 1 &&
-           isBadlySpaced(b.whole.dtype, b.whole.rowStride)) {
-    spacingOfB = b.whole.rowStride;
-    b.whole.rowStride = wellSpaced(blockColumns);
-    blockBytes = blockOfB(b.whole, blockColumns).copyBytes();
-  }
-}
-
-void GroupedMatmul::copyRows(WorkerPool &workers, const Scratch &scratch) {
-  constexpr int64_t linesOfJob = 64;
-  for (const RowsCopy &copy : copies) {
-    std::byte *target = scratch.shared() + copy.offset;
-    copy.matrix->whole.data = target;
-    const int64_t count = copy.rows.count;
-    workers.run((count + linesOfJob - 1) / linesOfJob, [&](int64_t job, int) {
-      const int64_t first = job * linesOfJob;
-      copy.rows.copy(first, std::min(linesOfJob, count - first), target);
-    });
+  const int64_t lastColumns = columns - (blocks - 1) * blockColumns;
+  products.reserve(2);
+  for (const int64_t width : {blockColumns, lastColumns}) {
+    products.emplace_back(this->problem, width);
+    scratchpadBytes = std::max(scratchpadBytes, products.back().scratchBytes());
   }
 }
 
@@ -270,19 +189,14 @@ void GroupedMatmul::runPart(Group rows, int64_t group, int64_t block,
   if (rows.rows == 0)
     return setZero(c, problem.c.rows == groupRows ? 0 : problem.c.rows,
                    columns);
-  if (spacingOfB > 0) {
-    blockOfB(b, columns).copy(0, problem.b.rows, scratch);
-    b.data = scratch;
-  }
   products[block + 1 == blocks].run(rows, problem.a.of(group, rows.begin), b, c,
-                                    scratch + blockBytes);
+                                    scratch);
 }
 
 Status GroupedMatmul::run(WorkerPool &workers, const Scratch &scratch) {
   const StatusOr<std::vector<Group>> groups = readGroups(problem);
   if (!groups.ok())
     return groups.status();
-  copyRows(workers, scratch);
   std::atomic<bool> healthy = true;
   workers.run(problem.groups * blocks, [&](int64_t part, int worker) {
     const int64_t group = part / blocks;
@@ -301,51 +215,123 @@ Status GroupedMatmul::run(WorkerPool &workers, const Scratch &scratch) {
 }
 
 //===----------------------------------------------------------------------===//
-// In f64
+// With packed operands
 //===----------------------------------------------------------------------===//
 
 namespace {
-class GroupedDoubleMatmul : public LibraryCall {
+/// Of T: f64, which oneDNN does not multiply, or f32 where this is faster.
+template <typename T>
+class GroupedPackedMatmul : public LibraryCall {
 public:
-  explicit GroupedDoubleMatmul(const GroupedProblem &problem)
-      : problem(problem) {}
-
-  ScratchNeed scratchNeed() const override {
-    return productOf(0, {0, problem.rows})->scratchNeed();
+  explicit GroupedPackedMatmul(const GroupedProblem &problem)
+      : problem(problem) {
+    products.reserve(static_cast<size_t>(problem.groups));
+    jobs.reserve(static_cast<size_t>(problem.groups));
   }
 
-  Status run(WorkerPool &workers, const Scratch &scratch) override {
-    const StatusOr<std::vector<Group>> groups = readGroups(problem);
-    if (!groups.ok())
-      return groups.status();
-    for (int64_t group = 0; group < problem.groups; ++group)
-      if (Status status =
-              productOf(group, (*groups)[static_cast<size_t>(group)])
-                  ->run(workers, scratch);
-          !status.ok())
-        return status;
-    setRestZero(problem, *groups);
-    return Status();
-  }
+  ScratchNeed scratchNeed() const override;
+  Status run(WorkerPool &workers, const Scratch &scratch) override;
 
 private:
-  std::unique_ptr<LibraryCall> productOf(int64_t group, Group rows) const {
-    auto extent = [&](int64_t size) {
-      return size == groupRows ? rows.rows : size;
-    };
-    MatmulProblem one;
-    one.m = extent(problem.a.rows);
-    one.k = extent(problem.a.columns);
-    one.n = problem.c.columns;
-    one.products.push_back({problem.a.of(group, rows.begin),
-                            problem.b.of(group, rows.begin),
-                            problem.c.of(group, rows.begin)});
-    return makeDoubleMatmul(one);
-  }
+  /// The jobs of a product before which there are others, and its memory.
+  struct Jobs {
+    int64_t firstPack, firstPart;
+    size_t packedAt;
+  };
+
+  PackedProduct<T> productOf(int64_t group, Group rows) const;
+  /// Sets `products` and `jobs`; the numbers of all jobs.
+  Jobs prepare(const std::vector<Group> &groups);
 
   const GroupedProblem problem;
+  std::vector<PackedProduct<T>> products;
+  std::vector<Jobs> jobs;
 };
 } // namespace
+
+/// Each group's packed operand has at most so many elements for each of its
+/// rows, or for each k: those of the smaller extent, and of one more panel.
+template <typename T>
+ScratchNeed GroupedPackedMatmul<T>::scratchNeed() const {
+  constexpr int64_t panel = 32;
+  const int64_t elements =
+      problem.a.columns == groupRows
+          ? (std::min(problem.a.rows, problem.c.columns) + panel) * problem.rows
+          : (problem.rows + problem.groups * panel) * problem.a.columns;
+  const size_t alignment =
+      alignScratch(1) * static_cast<size_t>(problem.groups);
+  return {alignScratch(static_cast<size_t>(elements) * sizeof(T)) + alignment,
+          PackedProduct<T>::maxBlockBytes(), 0};
+}
+
+template <typename T>
+PackedProduct<T> GroupedPackedMatmul<T>::productOf(int64_t group,
+                                                   Group rows) const {
+  const auto extent = [&](int64_t size) {
+    return size == groupRows ? rows.rows : size;
+  };
+  return {extent(problem.a.rows),
+          problem.c.columns,
+          extent(problem.a.columns),
+          {problem.a.of(group, rows.begin), problem.b.of(group, rows.begin),
+           problem.c.of(group, rows.begin)},
+          Matrix()};
+}
+
+template <typename T>
+auto GroupedPackedMatmul<T>::prepare(const std::vector<Group> &groups) -> Jobs {
+  products.clear();
+  jobs.clear();
+  Jobs all = {0, 0, 0};
+  for (size_t i = 0; i < groups.size(); ++i) {
+    products.push_back(productOf(static_cast<int64_t>(i), groups[i]));
+    jobs.push_back(all);
+    all.firstPack += products.back().packJobs();
+    all.firstPart += products.back().parts();
+    all.packedAt += products.back().packedBytes();
+  }
+  return all;
+}
+
+template <typename T>
+Status GroupedPackedMatmul<T>::run(WorkerPool &workers,
+                                   const Scratch &scratch) {
+  const StatusOr<std::vector<Group>> groups = readGroups(problem);
+  if (!groups.ok())
+    return groups.status();
+  const Jobs all = prepare(*groups);
+  // The product that a job is of: the last one that does not begin after it.
+  const auto find = [&](int64_t Jobs::*first, int64_t job) {
+    const auto next = std::ranges::upper_bound(jobs, job, {}, first);
+    return static_cast<size_t>(next - jobs.begin()) - 1;
+  };
+  workers.run(all.firstPack, [&](int64_t job, int) {
+    const size_t i = find(&Jobs::firstPack, job);
+    products[i].pack(job - jobs[i].firstPack,
+                     scratch.shared() + jobs[i].packedAt);
+  });
+  workers.run(all.firstPart, [&](int64_t job, int worker) {
+    const size_t i = find(&Jobs::firstPart, job);
+    products[i].run(job - jobs[i].firstPart,
+                    scratch.shared() + jobs[i].packedAt,
+                    scratch.worker(worker));
+  });
+  setRestZero(problem, *groups);
+  return Status();
+}
+
+/// Whether packing is faster than oneDNN: as in isFasterPacked, for groups of
+/// average size.
+static bool isFasterPacked(const GroupedProblem &problem) {
+  const GroupedMatrix &a = problem.a, &b = problem.b, &c = problem.c;
+  MatmulProblem average;
+  const int64_t rows = problem.rows / std::max<int64_t>(1, problem.groups);
+  average.m = a.rows == groupRows ? rows : a.rows;
+  average.n = c.columns;
+  average.k = a.columns == groupRows ? rows : a.columns;
+  average.products.push_back({a.whole, b.whole, c.whole});
+  return isFasterPacked(average);
+}
 
 //===----------------------------------------------------------------------===//
 // Calls
@@ -356,7 +342,10 @@ static LibraryCallOr prepare(const GroupedProblem &problem,
                              LibraryCallOr (*again)(LibraryCallArguments)) {
   if (problem.c.whole.dtype == Dtype::F64)
     return std::unique_ptr<LibraryCall>(
-        std::make_unique<GroupedDoubleMatmul>(problem));
+        std::make_unique<GroupedPackedMatmul<double>>(problem));
+  if (isFasterPacked(problem))
+    return std::unique_ptr<LibraryCall>(
+        std::make_unique<GroupedPackedMatmul<float>>(problem));
   useOneOneDnnThread();
   try {
     return std::unique_ptr<LibraryCall>(

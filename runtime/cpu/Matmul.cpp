@@ -4,21 +4,17 @@
 // Cuts the products of a matmul call into parts: large ones into rectangles of
 // C, so that no two parts add to the same element and k is never cut, small
 // ones into batches, each with one oneDNN primitive if they are equally far
-// apart. Rows of A or columns of B whose lines compete for the same sets of a
-// cache are copied first, once for all parts that read them.
+// apart.
 //===----------------------------------------------------------------------===//
 
-#include "runtime/cpu/DoubleMatmul.h"
 #include "runtime/cpu/LibraryCallKinds.h"
 #include "runtime/cpu/MatmulProblem.h"
 #include "runtime/cpu/OneDnnSteps.h"
+#include "runtime/cpu/PackedMatmul.h"
 #include "runtime/cpu/WidenedCall.h"
 #include "runtime/format/Operations.h"
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <tuple>
 
 namespace shardc::runtime {
 
@@ -34,9 +30,7 @@ class MatmulCall : public LibraryCall {
 public:
   explicit MatmulCall(const MatmulProblem &problem);
 
-  ScratchNeed scratchNeed() const override {
-    return {panelMemory.size(), copyBytes + scratchpadBytes, 0};
-  }
+  ScratchNeed scratchNeed() const override { return {0, scratchpadBytes, 0}; }
   Status run(WorkerPool &workers, const Scratch &scratch) override;
 
 private:
@@ -47,20 +41,8 @@ private:
   /// Appends a piece of some products to the last part.
   void add(const MatmulProblem &problem, Range products, const Piece &piece);
 
-  /// The operand itself, or a copy: of `steps` and in `memory`, or of all parts
-  /// if others read it, too. `outer` and `others` are layoutOfCopy's.
-  OneDnnTensor spaced(const OneDnnTensor &operand, size_t outer, int64_t others,
-                      bool isShared, OneDnnSteps &steps, ScratchLayout &memory);
-
-  /// All copies come before the first part.
-  std::vector<OneDnnSteps> copies, parts;
-  /// Copies that parts share, by what is copied: its address, and `outer` and
-  /// its extent, because A may be B and matrices may overlap.
-  using Panel = std::tuple<const std::byte *, size_t, int64_t>;
-  std::map<Panel, OneDnnTensor> panels;
-  ScratchLayout panelMemory{OneDnnPlace::Kind::Shared};
-  /// Of a worker: for copies of operands, and for primitives.
-  size_t copyBytes = 0, scratchpadBytes = 0;
+  std::vector<OneDnnSteps> parts;
+  size_t scratchpadBytes = 0;
 };
 } // namespace
 
@@ -152,66 +134,20 @@ static bool canBeOne(const MatmulProblem &problem, int64_t count) {
          !describe(first.c, problem.m, problem.n, 2, count, problem).is_zero();
 }
 
-/// The layout of a copy that oneDNN reads faster than the operand, if there is
-/// one. `outer` is the dimension that A or B has in common with C, `others` how
-/// many rows or columns of C the other operand has.
-static std::optional<dnnl::memory::desc>
-layoutOfCopy(const OneDnnTensor &tensor, size_t outer, int64_t others) {
-  // What oneDNN 2.6 copies by itself has larger extents.
-  constexpr double smallExtents = 0.003;
-  const dnnl::memory::dims dims = tensor.layout.dims();
-  const auto &blocking = tensor.layout.data.format_desc.blocking;
-  if (dims.size() != 2 ||
-      tensor.layout.data_type() != dnnl::memory::data_type::f32)
-    return std::nullopt;
-  const int64_t extent = dims[outer], spacing = blocking.strides[1 - outer];
-  const double smallness =
-      1 / static_cast<double>(extent) + 1 / static_cast<double>(others);
-  if (blocking.strides[outer] != 1 || !isBadlySpaced(Dtype::F32, spacing) ||
-      others < minOthersOfCopies || smallness < smallExtents)
-    return std::nullopt;
-  dnnl::memory::dims strides(2, 1);
-  strides[1 - outer] = wellSpaced(extent);
-  return dnnl::memory::desc(dims, dnnl::memory::data_type::f32, strides);
-}
-
-OneDnnTensor MatmulCall::spaced(const OneDnnTensor &operand, size_t outer,
-                                int64_t others, bool isShared,
-                                OneDnnSteps &steps, ScratchLayout &memory) {
-  const std::optional<dnnl::memory::desc> layout =
-      layoutOfCopy(operand, outer, others);
-  if (!layout)
-    return operand;
-  if (!isShared)
-    return steps.reordered(operand, *layout, memory);
-  const int64_t extent = operand.layout.dims()[outer];
-  const auto [panel, isNew] = panels.try_emplace(
-      Panel(operand.place.address, outer, extent), OneDnnTensor());
-  if (isNew) {
-    OneDnnSteps &copy = copies.emplace_back();
-    panel->second = copy.reordered(operand, *layout, panelMemory);
-    scratchpadBytes = std::max(scratchpadBytes, copy.scratchpadBytes());
-  }
-  return panel->second;
-}
-
 void MatmulCall::add(const MatmulProblem &problem, Range products,
                      const Piece &piece) {
   const auto &[first, count] = products;
   const auto &product = problem.products[static_cast<size_t>(first)];
   OneDnnSteps &steps = parts.back();
-  ScratchLayout memory(OneDnnPlace::Kind::Worker);
   auto fixed = [](const dnnl::memory::desc &layout, std::byte *address) {
     return OneDnnTensor{layout, {OneDnnPlace::Kind::Fixed, address, 0}};
   };
-  const OneDnnTensor a = spaced(
+  const OneDnnTensor a =
       fixed(describe(product.a, piece.rows, problem.k, 0, count, problem),
-            product.a.at(piece.row, 0)),
-      0, piece.columns, piece.columns < problem.n, steps, memory);
-  const OneDnnTensor b = spaced(
+            product.a.at(piece.row, 0));
+  const OneDnnTensor b =
       fixed(describe(product.b, problem.k, piece.columns, 1, count, problem),
-            product.b.at(0, piece.column)),
-      1, piece.rows, piece.rows < problem.m, steps, memory);
+            product.b.at(0, piece.column));
   const OneDnnTensor c =
       fixed(describe(product.c, piece.rows, piece.columns, 2, count, problem),
             product.c.at(piece.row, piece.column));
@@ -231,7 +167,6 @@ void MatmulCall::add(const MatmulProblem &problem, Range products,
   steps.add(dnnl::matmul::primitive_desc(description, oneDnnAttributes(),
                                          oneDnnEngine()),
             arguments);
-  copyBytes = std::max(copyBytes, memory.size());
   scratchpadBytes = std::max(scratchpadBytes, steps.scratchpadBytes());
 }
 
@@ -262,12 +197,11 @@ MatmulCall::MatmulCall(const MatmulProblem &problem) {
 
 Status MatmulCall::run(WorkerPool &workers, const Scratch &scratch) {
   std::atomic<bool> healthy = true;
-  for (std::vector<OneDnnSteps> *jobs : {&copies, &parts})
-    workers.run(static_cast<int64_t>(jobs->size()), [&](int64_t job,
-                                                        int worker) {
-      if (!(*jobs)[static_cast<size_t>(job)].run(scratch, worker, copyBytes))
-        healthy = false;
-    });
+  workers.run(static_cast<int64_t>(parts.size()),
+              [&](int64_t part, int worker) {
+                if (!parts[static_cast<size_t>(part)].run(scratch, worker, 0))
+                  healthy = false;
+              });
   if (!healthy)
     return Status(ErrorCode::E0504, "oneDNN failed to multiply matrices");
   return Status();
@@ -275,8 +209,8 @@ Status MatmulCall::run(WorkerPool &workers, const Scratch &scratch) {
 
 LibraryCallOr prepareMatmul(LibraryCallArguments arguments) {
   const MatmulProblem problem = makeMatmulProblem(arguments);
-  if (arguments.results[0].dtype == Dtype::F64)
-    return makeDoubleMatmul(problem);
+  if (arguments.results[0].dtype == Dtype::F64 || isFasterPacked(problem))
+    return makePackedMatmul(problem);
   useOneOneDnnThread();
   try {
     return std::unique_ptr<LibraryCall>(std::make_unique<MatmulCall>(problem));

@@ -7,22 +7,9 @@
 
 #include "runtime/cpu/MatmulProblem.h"
 
-#include "runtime/cpu/InstructionSet.h"
-
 #include <algorithm>
 
 namespace shardc::runtime {
-
-bool isBadlySpaced(format::Dtype dtype, int64_t spacing) {
-  constexpr int64_t badSpacing = 2048 / sizeof(float);
-  return dtype == format::Dtype::F32 && spacing % badSpacing == 0 &&
-         instructionSet() == InstructionSet::Avx2;
-}
-
-int64_t wellSpaced(int64_t elements) {
-  constexpr int64_t lanes = 64 / sizeof(float);
-  return (elements + lanes - 1) / lanes * lanes | lanes;
-}
 
 /// A stride over a single row or column is never used; it becomes the natural
 /// one, because oneDNN takes odd strides for odd layouts.

@@ -33,20 +33,6 @@ struct Matrix {
 /// The last two dimensions of a tensor as a matrix, turned if `transpose`.
 Matrix lastMatrix(const TensorView &tensor, bool transpose = false);
 
-/// Whether oneDNN reads a product's operand slowly where it lies: of f32, with
-/// lines `spacing` elements apart along the dimension that is summed over.
-///
-/// Products of small extents read operands where they lie with AVX2, several
-/// lines at a time. Where these are a multiple of 2 KiB apart, they share few
-/// sets of the first-level cache, and the product takes twice as long.
-bool isBadlySpaced(format::Dtype dtype, int64_t spacing);
-
-/// How far apart a copy puts lines of `elements`: an odd number of cache lines.
-int64_t wellSpaced(int64_t elements);
-
-/// How many rows or columns the other operand has where a copy pays.
-inline constexpr int64_t minOthersOfCopies = 64;
-
 /// Products of the same shape.
 struct MatmulProblem {
   struct Product {

@@ -14,6 +14,7 @@
 #include "runtime/cpu/InstructionSet.h"
 
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 namespace shardc::runtime {
@@ -76,8 +77,9 @@ struct RowMatrix {
   PanelMatrix<T> panels() const { return {data, stride}; }
 };
 
-/// One tile: `rows` rows by `columnVectors` vectors from a column of B on that
-/// is a multiple of the tile's columns.
+/// One tile, which may begin at any element of C: `rows` rows by
+/// `columnVectors` vectors from a column of B on that is a multiple of the
+/// tile's columns.
 template <typename Vectors, int rows, int columnVectors, bool accumulate,
           typename T>
 [[gnu::always_inline]] inline void
@@ -108,8 +110,13 @@ multiplyTile(LeftMatrix<T> a, PanelMatrix<const T> b, int64_t column,
   for (int i = 0; i < rows; ++i)
 #pragma clang loop unroll(full)
     for (int j = 0; j < columnVectors; ++j) {
-      auto *target = reinterpret_cast<Vector *>(c.row(i) + column + j * lanes);
-      *target = accumulate ? *target + sums[i][j] : sums[i][j];
+      T *target = c.row(i) + column + j * lanes;
+      if constexpr (accumulate) {
+        Vector before;
+        std::memcpy(&before, target, sizeof(before));
+        sums[i][j] = before + sums[i][j];
+      }
+      std::memcpy(target, &sums[i][j], sizeof(Vector));
     }
 }
 

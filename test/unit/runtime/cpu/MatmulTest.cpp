@@ -92,6 +92,12 @@ const Case cases[] = {
     {4, 10, 12, 9, false, false, false, false},
     {3, 64, 32, 48, false, true, false, false},
     {5, 33, 20, 16, false, false, true, true},
+    // Several blocks of k, panels that are not full, many parts.
+    {1, 97, 83, 1100, false, true, true, false},
+    {1, 83, 97, 1100, true, false, true, false},
+    {1, 1000, 333, 600, true, true, false, false},
+    {1, 333, 1000, 600, false, false, true, false},
+    {3, 90, 70, 530, true, false, false, false},
     {2, 20, 30, 40, true, true, false, false},
     // Several parts, each of several products.
     {80, 49, 32, 49, true, false, false, false},
@@ -126,6 +132,28 @@ TEST(Matmul, KeepsF32ResultsOfBf16OperandsUnrounded) {
 
 TEST(Matmul, RoundsF32OperandsToABf16Result) {
   checkCase(cases[2], Dtype::F32, Dtype::BF16);
+}
+
+// Ranks and micro-batches have other rows. With few rows another operand is
+// packed first.
+TEST(Matmul, GivesARowTheSameBitsAmongFewRowsAndMany) {
+  std::mt19937 generator(4), again(4);
+  constexpr int64_t many = 200, few = 50, n = 100, k = 700;
+  TestTensor a(Dtype::F64, {many, k}), b(Dtype::F64, {k, n});
+  TestTensor firstRows(Dtype::F64, {few, k});
+  a.fillRandom(generator);
+  firstRows.fillRandom(again);
+  b.fillRandom(generator);
+  const Attributes attributes = {{"transpose_a", false},
+                                 {"transpose_b", false},
+                                 {"epilogue", std::string("none")}};
+  TestTensor all(Dtype::F64, {many, n}), first(Dtype::F64, {few, n});
+  ASSERT_TRUE(runCall("matmul", attributes, {&a, &b}, {&all}, 2).ok());
+  ASSERT_TRUE(
+      runCall("matmul", attributes, {&firstRows, &b}, {&first}, 2).ok());
+  std::vector<double> expected = all.values();
+  expected.resize(few * n);
+  EXPECT_EQ(first.values(), expected);
 }
 
 // Each matrix begins one row after the one before, as windows of a view do.
