@@ -90,6 +90,14 @@ bool Compilation::writeText(StringRef path) {
   }
   module->print(file.os());
   file.os() << "\n";
+  file.os().flush();
+  if (const std::error_code failure = file.os().error()) {
+    file.os().clear_error();
+    fail(ErrorCode::E0601, (path == "-" ? "cannot write the standard output: "
+                                        : "cannot write '" + path + "': ") +
+                               failure.message());
+    return false;
+  }
   file.keep();
   return true;
 }

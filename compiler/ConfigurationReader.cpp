@@ -10,11 +10,13 @@
 #include "compiler/OptionTable.h"
 #include "passes/Group/Rules.h"
 #include "runtime/format/MappedFile.h"
+#include "runtime/format/NearestName.h"
 
 #include <nlohmann/json.hpp>
 
 #include <functional>
 #include <map>
+#include <set>
 
 namespace shardc {
 
@@ -139,8 +141,9 @@ static void read(const Field &field, const OptionEntry &entry,
   std::string all;
   for (std::string_view word : entry.words)
     all += (all.empty() ? "" : ", ") + std::string(word);
+  const auto nearest = format::nearestName(value, entry.words);
   field.fail("expected one of " + all + ", got " + quote(value) +
-             "; did you mean " + quote(closestWord(value, entry.words)) + "?");
+             (nearest ? "; did you mean " + quote(*nearest) + "?" : ""));
 }
 
 /// Adds readers of the table's keys: of `section`, or those without one.
@@ -200,14 +203,12 @@ static std::string settingOf(const Field &field) {
   return value.is_number() ? shortest(value.get<double>()) : readText(field);
 }
 
-/// fully_shard's True and False are words here.
-static std::string normalized(std::string_view key, std::string setting) {
-  if (key != "reshard_after_forward")
-    return setting;
-  return setting == "none"    ? "default"
-         : setting == "true"  ? "always"
-         : setting == "false" ? "never"
-                              : setting;
+/// fully_shard's None is a word here.
+static std::string normalized(std::string_view key,
+                              const std::string &setting) {
+  return key == "reshard_after_forward" && setting == "none"
+             ? "default"
+             : meantSetting(key, setting);
 }
 
 static std::string readRules(const Field &field,
@@ -233,7 +234,7 @@ static std::string readRules(const Field &field,
     if (!matches)
       element.fail("expected a key 'match': a module path or a pattern");
     if (rule.settings.empty())
-      element.fail("expected a key beside 'match'");
+      element.fail("expected a setting besides 'match'");
     rules.push_back(std::move(rule));
   });
   return printRules(rules);
@@ -267,13 +268,30 @@ static void readSections(const Field &root, Options &options) {
   readObject(root, sections);
 }
 
+/// A parser's callback that throws where an object has a key twice, of which
+/// the library would take the last.
+static Json::parser_callback_t refuseRepetition() {
+  return [open = std::vector<std::set<std::string>>()](
+             int, Json::parse_event_t event, Json &parsed) mutable {
+    if (event == Json::parse_event_t::object_start)
+      open.emplace_back();
+    else if (event == Json::parse_event_t::object_end)
+      open.pop_back();
+    else if (event == Json::parse_event_t::key &&
+             !open.back().insert(parsed.get<std::string>()).second)
+      throw Malformed{"", "key " + quote(parsed.get<std::string>()) +
+                              " appears twice in an object"};
+    return true;
+  };
+}
+
 Status readConfiguration(const std::string &path, Options &options) {
   auto file = format::MappedFile::open(path, ErrorCode::E0004);
   if (!file.ok())
     return file.status();
   format::Bytes text = (*file)->bytes();
   try {
-    Json root = Json::parse(text.begin(), text.end(), nullptr,
+    Json root = Json::parse(text.begin(), text.end(), refuseRepetition(),
                             /*allow_exceptions=*/true,
                             /*ignore_comments=*/true);
     readSections({root, ""}, options);

@@ -211,8 +211,8 @@ void DtypeReport::visitForward(func::FuncOp forward) {
 
 std::string DtypeReport::print() const {
   using Row = std::array<std::string, 5>;
-  std::vector<Row> rows = {{"module (* is a group)", "inputs", "parameters",
-                            "outputs", "casts are from"}};
+  std::vector<Row> rows = {{"module (* = FSDP group)", "inputs", "parameters",
+                            "outputs", "cast because of"}};
   for (const Line &line : lines)
     rows.push_back({line.module(), line.inputs, line.parameters, line.outputs,
                     line.reasons});

@@ -48,15 +48,17 @@ static std::string describeInvalidPrefetch(const std::string &text) {
   const char *end = text.data() + text.size();
   if (std::from_chars(text.data(), end, number) !=
       std::from_chars_result{end, std::errc()})
-    return "expected a number or auto, got '" + text + "'";
+    return "expected an integer or auto, got '" + text + "'";
   return describeOutOfRange(static_cast<double>(number), {0, 65536});
 }
 
 static std::string describeInvalidBytes(const std::string &text) {
-  return text.empty() || parseBytes(text)
+  constexpr int64_t min = 1 << 20;
+  const std::optional<int64_t> bytes = parseBytes(text);
+  return text.empty() || (bytes && *bytes >= min)
              ? ""
-             : "expected bytes above 0 such as 80GB or 75.5GiB, got '" + text +
-                   "'";
+             : "expected at least 1 MiB, such as 80GB or 75.5GiB, got '" +
+                   text + "'";
 }
 
 static std::string_view helpOfMachine() {
@@ -94,10 +96,11 @@ static std::vector<OptionEntry> shardingOptions() {
        "",
        "Sharding",
        &Options::wrap,
-       "Modules to wrap as FSDP groups: blocks (repeated sibling modules), "
-       "blocks:N (N consecutive blocks per group), regexes of module paths, "
-       ">=N (modules with at least N elements), A&B (both modules in one "
-       "group), or auto (chooses how many blocks form a group, and whether to "
+       "Modules to wrap as FSDP groups, comma-separated: blocks (repeated "
+       "sibling modules), blocks:N (N consecutive blocks per group), regexes "
+       "of module paths, >=N (modules with at least N parameters), A&B (both "
+       "modules in one group), or auto (chooses how many blocks form a group, "
+       "and whether to "
        "wrap modules outside of blocks, such as embeddings)",
        {},
        {},
@@ -107,8 +110,8 @@ static std::vector<OptionEntry> shardingOptions() {
        "Sharding",
        &Options::reshard,
        "Reshard parameters after forward: always, never, default (all groups "
-       "but the last one that forward uses), N (to N ranks), or auto (the "
-       "fastest choice per group within --memory-budget)",
+       "except the one used last in forward), N (to shards over N ranks), or "
+       "auto (the fastest choice per group within --memory-budget)",
        {},
        {},
        "always|never|default|N|auto",
@@ -137,7 +140,7 @@ static std::vector<OptionEntry> shardingOptions() {
        "",
        "Sharding",
        &Options::moduleRules,
-       "Per-module overrides by regex of module path: param_dtype, "
+       "Per-module overrides by regex of module path; keys: param_dtype, "
        "reduce_dtype, output_dtype, cast_forward_inputs, "
        "reshard_after_forward, recompute, gradient_divide_factor",
        {},
@@ -181,8 +184,8 @@ static std::vector<OptionEntry> planningOptions() {
            "memory_budget",
            "Machine",
            &Options::memoryBudget,
-           "Memory limit per rank, such as 75GiB, for auto and for whether a "
-           "plan fits (default: the capacity of --machine)",
+           "Memory limit per rank, such as 75GiB, for auto and to decide "
+           "whether a plan fits (default: the capacity of --machine)",
            {},
            {},
            "BYTES",
@@ -224,7 +227,7 @@ static std::vector<OptionEntry> precisionOptions() {
        "optimizer.rounding",
        "Mixed precision",
        &Options::rounding,
-       "Rounding of updates to bf16 parameters",
+       "Rounding when the optimizer writes bf16 parameters",
        {},
        {"nearest", "stochastic"}}};
 }
@@ -247,7 +250,7 @@ static std::vector<OptionEntry> optimizerOptions() {
        {},
        namesOfOptimizers()},
       {"--weight-decay", "optimizer.weight_decay", "Optimizer",
-       &Options::weightDecay, "Weight decay of every optimizer", factor},
+       &Options::weightDecay, "Weight decay", factor},
       {"--beta1", "optimizer.beta1", "Optimizer", &Options::beta1,
        "Decay rate of the first moment", decay},
       {"--beta2", "optimizer.beta2", "Optimizer", &Options::beta2,
@@ -275,8 +278,9 @@ static std::vector<OptionEntry> optimizerOptions() {
        "",
        "Optimizer",
        &Options::paramGroups,
-       "Per-parameter overrides by regex of name: frozen, ignored, "
-       "weight_decay, lr_scale, optimizer",
+       "Per-parameter overrides by regex of name; keys: frozen=true (no "
+       "gradient), ignored=true (not sharded), weight_decay, lr_scale, "
+       "optimizer",
        {},
        {},
        "PATTERN:KEY=X,...;..."}};
@@ -393,33 +397,6 @@ static std::string textOf(double value) { return shortest(value); }
 std::string valueOf(const OptionEntry &entry, const Options &options) {
   return std::visit([&](auto member) { return textOf(options.*member); },
                     entry.member);
-}
-
-std::string meantWord(const std::string &text,
-                      std::span<const std::string_view> words) {
-  auto lower = [](std::string word) {
-    for (char &letter : word)
-      letter = static_cast<char>(std::tolower(letter));
-    return word;
-  };
-  std::string wanted = lower(text);
-  if (wanted.starts_with("torch."))
-    wanted = wanted.substr(6);
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7>
-      dtypes = {{{"bfloat16", "bf16"},
-                 {"float16", "f16"},
-                 {"half", "f16"},
-                 {"float32", "f32"},
-                 {"float", "f32"},
-                 {"float64", "f64"},
-                 {"double", "f64"}}};
-  for (auto [name, word] : dtypes)
-    if (wanted == name)
-      wanted = word;
-  for (std::string_view word : words)
-    if (lower(std::string(word)) == wanted)
-      return std::string(word);
-  return text;
 }
 
 bool hasValue(const OptionEntry &entry, const Options &options) {

@@ -50,11 +50,6 @@ struct OptionEntry {
 /// In the order of help pages.
 std::span<const OptionEntry> optionTable();
 
-/// The word of `words` that `text` means: in another case, or PyTorch's name of
-/// a dtype, such as "bfloat16". Else `text`.
-std::string meantWord(const std::string &text,
-                      std::span<const std::string_view> words);
-
 /// The bytes that a text such as "80GB", "75.5GiB" or "8000000000" means;
 /// nothing for another text.
 std::optional<int64_t> parseBytes(const std::string &text);

@@ -19,16 +19,29 @@ static int fail(const Status &status) {
   return exitCode(status.code());
 }
 
+/// The first option that is auto.
+static std::string autoOption(const Options &options) {
+  return options.wrap == autoWord        ? "--wrap"
+         : options.reshard == autoWord   ? "--reshard"
+         : options.recompute == autoWord ? "--recompute"
+                                         : "--prefetch";
+}
+
 int resolveAuto(const std::string &input, Options &options) {
   if (!isAuto(options)) {
-    if (!options.memoryBudget.empty())
-      std::cerr << "shardc: remark: --memory-budget has no effect, because no "
-                   "option is auto; shardc plan shows whether the step fits\n";
+    for (const auto &[option, value] :
+         {std::pair("--memory-budget", options.memoryBudget),
+          std::pair("--machine", options.machine)})
+      if (!value.empty())
+        std::cerr << "shardc: remark: " << option
+                  << " has no effect, because no option is auto; shardc plan "
+                     "shows whether the step fits\n";
     return 0;
   }
   if (options.machine.empty())
-    return fail(Status(ErrorCode::E0001, "auto needs --machine")
-                    .setHelp("such as --machine h100-sxm"));
+    return fail(
+        Status(ErrorCode::E0001, autoOption(options) + " auto needs --machine")
+            .setHelp("such as --machine h100-sxm"));
   const StatusOr<format::Machine> machine = findMachine(options.machine);
   if (!machine.ok())
     return fail(machine.status());

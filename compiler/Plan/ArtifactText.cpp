@@ -198,8 +198,9 @@ static std::string printGroups(const std::vector<GroupSummary> &groups) {
   }
   addRow("all", all);
   return "\n" + table.print() +
-         "Collectives: number (bytes) per rank per micro-batch. A line for "
-         "several equal groups\ngives the numbers of one of them.\n";
+         "Number (bytes) per rank: all-reduces per step, others per "
+         "micro-batch; one for each\ndtype of a group's parameters. A line for "
+         "several equal groups gives the numbers of\none of them.\n";
 }
 
 std::string printArtifact(const Artifact &artifact) {

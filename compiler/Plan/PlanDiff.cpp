@@ -219,7 +219,7 @@ static std::string printGroups(const Plan &before, const Plan &after) {
   if (rows.empty())
     return "\nthe groups are the same\n";
   Table table;
-  table.add({"group", "before", "after", "communicates", "after"});
+  table.add({"group", "before", "after", "bytes before", "bytes after"});
   for (auto &[cells, names] : rows) {
     std::string name = "  " + names.front();
     if (names.size() > 1)

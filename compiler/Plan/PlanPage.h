@@ -34,6 +34,8 @@ struct SweepCell {
   double seconds = 0;
   /// Of the model's input that a rank takes in a second.
   double unitsPerSecond = 0;
+  /// Of what: tokens or samples.
+  std::string unit;
   double mfu = 0;
 };
 

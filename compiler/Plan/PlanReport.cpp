@@ -217,8 +217,7 @@ Status checkFit(const PlanReport &report) {
   Status status(ErrorCode::E0801,
                 "a rank needs " + printBytes(memory.bytes) + ", " +
                     printBytes(memory.bytes - memory.capacity) +
-                    " more than the limit of " + printBytes(memory.capacity) +
-                    " on " + report.machine);
+                    " more than the limit of " + printBytes(memory.capacity));
   std::vector<MemoryPart> parts = memory.parts;
   std::sort(parts.begin(), parts.end(),
             [](const MemoryPart &a, const MemoryPart &b) {

@@ -92,9 +92,9 @@ static std::string printMemory(const MemoryPlan &memory) {
   std::string text = "\n" + table.print();
   if (memory.contributors.empty())
     return text;
-  text += "\npeak at '" + memory.peakCommand + "'" +
-          (memory.peakModule.empty() ? "" : " in " + memory.peakModule) +
-          ", when most of the arena is in use\n";
+  text += "\nlargest parts of the arena at its peak, '" + memory.peakCommand +
+          "'" + (memory.peakModule.empty() ? "" : " in " + memory.peakModule) +
+          "\n";
   constexpr size_t max = 5;
   Table largest;
   for (size_t i = 0; i < std::min(max, memory.contributors.size()); ++i) {
@@ -138,9 +138,12 @@ static std::string printGroups(const PlanReport &report) {
   std::vector<std::string GroupPlan::*> columns;
   std::string common;
   for (const auto &[name, member] : decisions)
-    if (std::all_of(groups.begin(), groups.end(), [&](const GroupPlan &group) {
-          return group.*member == groups[0].*member;
-        })) {
+    if (groups.empty()) {
+      break;
+    } else if (std::all_of(groups.begin(), groups.end(),
+                           [&](const GroupPlan &group) {
+                             return group.*member == groups[0].*member;
+                           })) {
       common += (common.empty() ? "all groups: " : ", ") + std::string(name) +
                 " " + groups[0].*member;
     } else {
@@ -173,7 +176,10 @@ static std::string printGroups(const PlanReport &report) {
     row.back() = printSeconds(report.otherExposedSeconds);
     table.add(std::move(row));
   }
-  return "\n" + table.print() + (common.empty() ? "" : common + "\n");
+  return "\n" + table.print() + (common.empty() ? "" : common + "\n") +
+         "Parameters and collectives are those of one group in a micro-batch; "
+         "exposed\ncommunication is that of all groups of the line in a "
+         "step.\n";
 }
 
 /// What the search compared, and how much faster a plan could be.
@@ -189,9 +195,9 @@ static std::string printChoice(const PlanChoice &choice) {
   if (!choice.fits)
     return "\n" + table.print() + "no plan was found that fits" + work;
   const double gap = choice.forecastSeconds / choice.boundSeconds - 1;
-  return "\n" + table.print() + "no plan with this wrapping that fits " +
-         printBytes(choice.budget) + " is forecast to be more than " +
-         printDecimal(100 * gap, 1) + "% faster" + work;
+  return "\n" + table.print() + "auto is within " + printDecimal(100 * gap, 1) +
+         "% of the fastest plan that fits " + printBytes(choice.budget) +
+         " with this wrapping\n" + work.substr(1);
 }
 
 /// With a sign.
@@ -208,7 +214,7 @@ static std::string printExplained(const PlanChoice &choice) {
     return "";
   Table table;
   table.add(
-      {"decision", "reshard", "recompute", "step time", "memory", "fits"});
+      {"> chosen", "reshard", "recompute", "step time", "memory", "fits"});
   for (const ExplainedDecision &each : choice.explained)
     table.add({(each.isChosen ? "> " : "  ") + shortGroupName(each.group),
                each.reshard, each.recompute,

@@ -86,9 +86,9 @@ uint64_t findEndRecord(const Bytes &bytes) {
   }
   if (bytes.size() >= 4 && bytes.at<uint32_t>(0) == localSignature)
     fail(errors::damagedZip,
-         "the zip archive is truncated: its central directory is missing",
+         "the file is truncated: its zip directory is missing",
          "copy or export the file again");
-  fail(errors::notAZip, "not a zip archive",
+  fail(errors::notAZip, "the file is not a zip archive, as .pt2 files are",
        "pass a .pt2 file written by torch.export.save");
 }
 

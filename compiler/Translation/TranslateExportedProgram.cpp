@@ -177,14 +177,17 @@ FailureOr<StringRef> ProgramTranslator::findLoss() {
   }
   if (scalars.size() != 1) {
     InFlightDiagnostic diagnostic = error("E0135");
-    diagnostic << "the model returns " << scalars.size()
-               << " floating-point scalars among " << outputs.size()
-               << " outputs, expected one loss";
-    diagnostic.attachNote()
-        << "help: let shardc compute a loss of the model's output with --loss "
-           "cross_entropy or --loss mse, or wrap model and loss in one module, "
-           "as "
-           "tools/export/shardc_export.py does";
+    diagnostic << "expected one floating-point scalar, the loss, among the "
+                  "model's outputs, got "
+               << scalars.size();
+    if (scalars.empty())
+      diagnostic.attachNote()
+          << "help: let shardc compute a loss of the model's output with "
+             "--loss cross_entropy or --loss mse, or wrap model and loss in "
+             "one module, as tools/export/shardc_export.py does";
+    else
+      diagnostic.attachNote()
+          << "help: return only one of '" << llvm::join(scalars, "', '") << "'";
     return diagnostic;
   }
   if (outputs.size() > 1)

@@ -115,10 +115,14 @@ FailureOr<fsdp::RecordLossOp> ReverseWalk::findLoss() {
     return emitNumberedError(function, "E0220")
                << "expected one recorded loss, got " << losses.size(),
            failure();
-  if (!active.contains(losses[0].getLoss()))
-    return emitNumberedError(function, "E0222")
-               << "the loss depends on no trainable parameter",
-           failure();
+  if (!active.contains(losses[0].getLoss())) {
+    InFlightDiagnostic error = emitNumberedError(function, "E0222")
+                               << "the loss depends on no trainable parameter";
+    error.attachNote()
+        << "help: look for frozen=true rules, detach(), and operators without "
+           "a derivative, such as argmax, between parameters and loss";
+    return failure();
+  }
   return losses[0];
 }
 

@@ -296,7 +296,7 @@ static std::string describeInvalid(const OptimizerOptions &options) {
     return "the optimizer " + options.name + " does not take " + foreign +
            (options.name == "muon" && options.nesterov
                 ? ": its momentum is always Nesterov"
-                : "");
+                : "; choose another with --optimizer");
   if (options.nesterov &&
       (options.getMomentum() == 0 || options.dampening != 0))
     return "nesterov needs a momentum above 0 and a dampening of 0";

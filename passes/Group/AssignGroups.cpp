@@ -200,10 +200,22 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
   if (!close.empty())
     error.attachNote() << "closest module paths (of " << forward.modules.size()
                        << "): '" << llvm::join(close, "', '") << "'";
+  const auto ofClass =
+      llvm::count_if(forward.modules, [&](const CalledModule &called) {
+        return StringRef(called.type).ends_with(selection.entry);
+      });
+  if (ofClass > 0)
+    error.attachNote() << "'" << selection.entry << "' is the class of "
+                       << ofClass << " modules; modules are named by path";
   if (isForRecompute)
     error.attachNote() << "help: --recompute is either one of 'none', 'full', "
                           "'selective', 'alternate' and 'auto', or a list of "
                           "module patterns";
+  else
+    error.attachNote()
+        << "help: --wrap takes blocks, module paths, and regular "
+           "expressions of whole paths; shardc inspect lists "
+           "the modules";
   return failure();
 }
 

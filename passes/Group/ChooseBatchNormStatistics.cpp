@@ -93,10 +93,9 @@ void ChooseBatchNormStatisticsPass::runOnOperation() {
   if (!local || getRanks(getOperation()) == 1 || stats == "broadcast")
     return;
   InFlightDiagnostic warning = local.emitWarning();
-  warning << locals
-          << (locals == 1 ? " batch norm normalizes" : " batch norms normalize")
-          << " with each rank's own batch and keep" << (locals == 1 ? "s" : "")
-          << " its own running statistics";
+  warning << locals << (locals == 1 ? " BatchNorm uses" : " BatchNorms use")
+          << " per-rank batch statistics, so that running statistics differ "
+             "between ranks";
   warning.attachNote()
       << "help: --batch-norm-stats sync normalizes with the batch of all "
          "ranks, "

@@ -254,8 +254,8 @@ resolvePolicies(ModuleOp module, const WrappingProblem &forward,
         ranks && shards % *ranks != 0)
       return emitNumberedError(module, "E0204")
                  << "expected reshard_after_forward to divide the " << shards
-                 << " ranks of a replica, got " << *ranks << "; did you mean "
-                 << nearestDivisor(shards, *ranks) << "?",
+                 << " ranks that parameters are sharded over, got " << *ranks
+                 << "; did you mean " << nearestDivisor(shards, *ranks) << "?",
              failure();
   }
   return policies;

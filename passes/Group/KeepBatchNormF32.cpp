@@ -61,8 +61,8 @@ static void report(aten::BatchNormOp norm, int64_t elements, Type narrow) {
       << remark::metric("gathered_bytes", elements * 4)
       << remark::metric("policy_bytes", elements * getElementBytes(narrow))
       << remark::reason(
-             "{0} running statistics would stall, and f32 ones need f32 "
-             "parameters",
+             "running statistics in {0} would stop changing, and f32 "
+             "statistics need f32 weight and bias",
              debugString(narrow));
 }
 

@@ -7,12 +7,12 @@
 #include "passes/Group/Rules.h"
 
 #include "dialects/Fsdp/OptimizerKinds.h"
+#include "runtime/format/NearestName.h"
 
 #include <algorithm>
 #include <cctype>
 #include <charconv>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <regex>
 #include <utility>
@@ -115,29 +115,6 @@ std::span<const RuleKey> bufferRuleKeys() {
   return keys;
 }
 
-/// One row of the table at a time.
-size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t(0));
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
-
-std::string_view closestWord(std::string_view word,
-                             std::span<const std::string_view> words) {
-  return *std::min_element(
-      words.begin(), words.end(), [&](std::string_view a, std::string_view b) {
-        return editDistance(word, a) < editDistance(word, b);
-      });
-}
-
 static std::string quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
@@ -183,6 +160,45 @@ std::string patternOfNames(const std::vector<std::string> &names) {
   return pattern;
 }
 
+std::string meantWord(std::string_view text,
+                      std::span<const std::string_view> words) {
+  auto lower = [](std::string_view word) {
+    std::string result(word);
+    for (char &letter : result)
+      letter = static_cast<char>(std::tolower(letter));
+    return result;
+  };
+  std::string wanted = lower(text);
+  if (wanted.starts_with("torch."))
+    wanted = wanted.substr(6);
+  constexpr std::pair<std::string_view, std::string_view> dtypes[] = {
+      {"bfloat16", "bf16"}, {"float16", "f16"}, {"half", "f16"},
+      {"fp16", "f16"},      {"float32", "f32"}, {"float", "f32"},
+      {"fp32", "f32"},      {"float64", "f64"}, {"double", "f64"},
+      {"fp64", "f64"}};
+  for (auto [name, word] : dtypes)
+    if (wanted == name)
+      wanted = word;
+  for (std::string_view word : words)
+    if (lower(word) == wanted)
+      return std::string(word);
+  return std::string(text);
+}
+
+std::string meantReshard(std::string_view text) {
+  return text == "true" || text == "True"     ? "always"
+         : text == "false" || text == "False" ? "never"
+                                              : std::string(text);
+}
+
+std::string meantSetting(std::string_view key, std::string_view text) {
+  static constexpr std::string_view dtypes[] = {"f32", "bf16", "f16", "none"};
+  if (key.ends_with("_dtype"))
+    return meantWord(text, dtypes);
+  return key == "reshard_after_forward" ? meantReshard(text)
+                                        : std::string(text);
+}
+
 std::string describeInvalidValue(std::string_view key, std::string_view value,
                                  std::span<const RuleKey> keys) {
   std::vector<std::string_view> names;
@@ -202,8 +218,10 @@ std::string describeUnknownKey(std::string_view key,
   std::string all;
   for (std::string_view name : known)
     all += (all.empty() ? "" : ", ") + std::string(name);
-  return "unknown key " + quoted(key) + "; did you mean " +
-         quoted(closestWord(key, known)) + "? (keys: " + all + ")";
+  const std::optional<std::string> nearest = format::nearestName(key, known);
+  return "unknown key " + quoted(key) +
+         (nearest ? "; did you mean " + quoted(*nearest) + "?" : "") +
+         " (keys: " + all + ")";
 }
 
 //===----------------------------------------------------------------------===//
@@ -234,7 +252,7 @@ static std::string parseSetting(std::string_view text,
   if (equals == std::string_view::npos)
     return "expected KEY=VALUE, got " + quoted(text);
   std::string key(trim(text.substr(0, equals)));
-  std::string value(trim(text.substr(equals + 1)));
+  const std::string value = meantSetting(key, trim(text.substr(equals + 1)));
   if (std::string problem = describeInvalidValue(key, value, keys);
       !problem.empty())
     return problem;

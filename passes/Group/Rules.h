@@ -69,13 +69,17 @@ std::string patternOfNames(const std::vector<std::string> &names);
 std::string describeInvalidValue(std::string_view key, std::string_view value,
                                  std::span<const RuleKey> keys);
 
-/// Levenshtein's distance.
-size_t editDistance(std::string_view a, std::string_view b);
+/// The word of `words` that `text` means: in another case, or another name of a
+/// dtype, such as "torch.bfloat16" or "fp32". Else `text`.
+std::string meantWord(std::string_view text,
+                      std::span<const std::string_view> words);
 
-/// The one of `words` with the smallest edit distance to `word`; the first of
-/// several. Requires a word.
-std::string_view closestWord(std::string_view word,
-                             std::span<const std::string_view> words);
+/// The value of reshard_after_forward that `text` means: fully_shard has True
+/// and False where there are words here.
+std::string meantReshard(std::string_view text);
+
+/// The value of `key` that `text` means, by the two functions above.
+std::string meantSetting(std::string_view key, std::string_view text);
 
 /// `unknown key 'lr'; did you mean 'lr_scale'? (keys: lr_scale, frozen)`
 std::string describeUnknownKey(std::string_view key,

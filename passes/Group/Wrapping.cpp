@@ -9,6 +9,8 @@
 
 #include "passes/Group/Rules.h"
 
+#include "runtime/format/NearestName.h"
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -340,7 +342,7 @@ std::vector<std::string> closestPaths(const std::vector<CalledModule> &modules,
                                       std::string_view pattern, size_t count) {
   std::vector<std::pair<size_t, size_t>> ranked; // Distance and index.
   for (size_t i = 0; i < modules.size(); ++i)
-    ranked.emplace_back(editDistance(pattern, modules[i].path), i);
+    ranked.emplace_back(format::editDistance(pattern, modules[i].path), i);
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::string> closest;
   for (size_t i = 0; i < std::min(count, ranked.size()); ++i)

@@ -171,10 +171,12 @@ void reportDtypes(InferTypeOpInterface op) {
                           "time";
     return;
   }
-  error.attachNote() << "convert with .to() in the model so that the dtypes "
-                        "agree; PyTorch would report them only at run time";
-  error.attachNote() << "a plain export does not tell x.to(y.dtype) from "
-                        "x.float(); one by tools/export/shardc_export.py does";
+  error.attachNote()
+      << "help: convert with .to() in the model so that the "
+         "dtypes agree; PyTorch would report them only at run time";
+  error.attachNote() << "torch.export alone does not record whether a cast was "
+                        "x.to(y.dtype) or x.float(); "
+                        "tools/export/shardc_export.py does";
 }
 
 } // namespace shardc

@@ -103,8 +103,8 @@ std::string TokenData::description() const {
   if (!target)
     return text;
   const int64_t byModel = target->isShifted ? 1 : 0;
-  text += "; the target of position i ('" + target->name + "') is " +
-          tokenText(shift + byModel);
+  text += "\n  target '" + target->name +
+          "' of position i: " + tokenText(shift + byModel);
   if (target->isShifted)
     text += ", as the model shifts it itself";
   if (byModel + shift != 1)

@@ -42,7 +42,7 @@ std::string describeAxes(const Mesh &mesh) {
   for (const MeshAxis &axis : mesh.axes) {
     const bool isInner = axis.name.starts_with(inner);
     if (isInner)
-      within += (within.empty() ? ", within " : " and ") +
+      within += (within.empty() ? ", reshard " : " and ") +
                 axis.name.substr(inner.size());
     if (isInner || axis.name == "shard")
       shard *= axis.size;

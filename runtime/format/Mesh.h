@@ -71,7 +71,7 @@ Mesh shardMesh(int64_t ranks);
 
 /// The axes as FSDP users know them, such as "replicate 2, shard 8": axes of
 /// shards, "shard" and "within_n", are one, because only some groups gather
-/// within n ranks: "shard 8, within 2".
+/// within n ranks: "shard 8, reshard 2".
 std::string describeAxes(const Mesh &mesh);
 
 /// Bytes of a space that move with a rank's coordinates.

@@ -10,14 +10,21 @@
 #define SHARDC_RUNTIME_FORMAT_NEARESTNAME_H
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace shardc::format {
 
-/// The first of `candidates` that shares most with `name`; none if that is less
-/// than half of the longer one.
+/// How many characters are inserted, removed or replaced to make `a` `b`.
+size_t editDistance(std::string_view a, std::string_view b);
+
+/// Which of `candidates` somebody who wrote `name` meant; none if none is like
+/// it. Case and the dashes of an option do not count.
+std::optional<std::string>
+nearestName(std::string_view name,
+            std::span<const std::string_view> candidates);
 std::optional<std::string>
 nearestName(std::string_view name, const std::vector<std::string> &candidates);
 

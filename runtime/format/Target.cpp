@@ -48,7 +48,7 @@ Status checkTarget(const Target &target) {
     return Status(ErrorCode::E0308, "compiled for " + target.cpu +
                                         ", which this machine's processor does "
                                         "not support")
-        .setHelp("compile the model again on this machine");
+        .setHelp("compile the model with --cpu native on this machine");
   return Status();
 }
 

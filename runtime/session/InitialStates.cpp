@@ -137,7 +137,9 @@ void Matcher::matchOne(size_t index, const TensorNames &names,
     violations.missing.push_back(names.front());
     return;
   }
-  const bool isExact = isConvertible(tensor->dtype, state.dtype);
+  // Integers for a parameter are those of a quantized model.
+  const bool isExact = isConvertible(tensor->dtype, state.dtype) &&
+                       (isFloat(tensor->dtype) || !isFloat(state.dtype));
   const bool mayRound =
       state.role == Role::Parameter && isRounded(tensor->dtype, state.dtype);
   if (tensor->shape != shape || !(isExact || mayRound))

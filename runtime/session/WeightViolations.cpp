@@ -20,6 +20,9 @@ static std::string count(size_t number, const std::string &what) {
   return std::to_string(number) + what;
 }
 
+/// Of a kind, how many are listed.
+static constexpr size_t maxNames = 10;
+
 /// A note for each name; one for all names "KEY/…" of a key with many.
 static void addNotes(Status &status, const std::string &what,
                      const std::vector<std::string> &names,
@@ -34,7 +37,6 @@ static void addNotes(Status &status, const std::string &what,
     if (number >= many)
       status.addNote(what + ": " + std::to_string(number) + " tensors '" + key +
                      "/…'");
-  constexpr size_t maxNames = 10;
   size_t shown = 0, more = 0;
   for (const std::string &name : names) {
     const auto key = withKey.find(name.substr(0, name.find('/')));
@@ -76,13 +78,22 @@ Status WeightViolations::status() const {
   if (number > 1) {
     addNotes(status, "missing", missing, "the file", unused);
     addNotes(status, "not used", unused, "the model", missing);
-    for (const std::string &misfit : misfits)
-      status.addNote(misfit);
+    for (size_t i = 0; i < std::min(maxNames, misfits.size()); ++i)
+      status.addNote(misfits[i]);
+    if (misfits.size() > maxNames)
+      status.addNote(count(misfits.size() - maxNames, " more like these"));
   }
-  if (std::any_of(unused.begin(), unused.end(), isOptimizerName))
-    status.setHelp("--restart takes parameters and buffers only");
-  else if (!unused.empty())
+  const auto hasOptimizer = [](const std::vector<std::string> &names) {
+    return std::any_of(names.begin(), names.end(), isOptimizerName);
+  };
+  if (hasOptimizer(unused) || hasOptimizer(missing))
+    status.setHelp("the file is of a run with another optimizer; --restart "
+                   "takes its parameters and buffers only");
+  else if (!unused.empty() && missing.empty() && misfits.empty())
     status.setHelp("--ignore-unused leaves out what the model does not have");
+  else if (!missing.empty())
+    status.setHelp("compare the names with those of 'shardc inspect' of the "
+                   "exported model: is this another model's file?");
   return status;
 }
 

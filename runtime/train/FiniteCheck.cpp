@@ -44,15 +44,16 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
     const std::string &last = gradients.rbegin()->second;
     status.addNote(gradients.size() == 1
                        ? "the parameter is '" + first + "'"
-                       : "in model order, the affected parameters run from '" +
-                             first + "' to '" + last +
+                       : "the first in the model is '" + first +
+                             "', the last '" + last +
                              "', whose gradient backward computes first");
   }
   if (isUpdated)
     status.addNote("the update of this step had already been applied when this "
                    "was detected");
   status.setHelp("--on-nan skip skips such steps, --on-nan continue applies "
-                 "them; a lower --lr or clipped gradients may avoid them");
+                 "them; if weights and data are finite, try a lower --lr or "
+                 "clipped gradients");
   return status;
 }
 

@@ -65,11 +65,15 @@ public:
 
   /// Reports a step or an evaluation; fails with E0601.
   Status write(const StepRecord &record) {
+    skipped += record.skipped;
     return writeLines(jsonLine(record), textLine(record));
   }
   Status write(const EvaluationRecord &record) {
     return writeLines(jsonLine(record), textLine(record));
   }
+
+  /// How many of the reported steps were left out.
+  int64_t skippedSteps() const { return skipped; }
 
 private:
   struct CloseFile {
@@ -83,6 +87,7 @@ private:
 
   const std::string path;
   std::ostream *const stream;
+  int64_t skipped = 0;
   std::unique_ptr<std::FILE, CloseFile> file;
 };
 

@@ -109,6 +109,11 @@ static Status runRank(const TrainingRun &run, RankTrainer &rank, StepLog *log,
     if (Status status = evaluate(run, rank, step, log); !status.ok())
       return status;
   }
+  if (output && log && log->skippedSteps() > 0)
+    *output << "note: " << log->skippedSteps() << " of " << run.options.steps
+            << " steps were skipped, because losses or gradients were not "
+               "finite"
+            << std::endl;
   return Status();
 }
 

@@ -9,6 +9,11 @@
 #include "runtime/format/NearestName.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
 #include <sstream>
 #include <vector>
 
@@ -62,10 +67,19 @@ std::string describeUnknown(const CLI::App &app) {
   const std::string argument = app.remaining(/*recurse=*/true).front();
   const bool isCommand =
       app.get_require_subcommand_min() > 0 && app.get_subcommands().empty();
-  if (!argument.starts_with('-'))
-    return (isCommand ? "unknown command '" : "unexpected argument '") +
-           argument + "'";
   std::vector<std::string> names;
+  const auto suggestion = [&] {
+    const auto nearest =
+        format::nearestName(argument.substr(0, argument.find('=')), names);
+    return nearest ? "; did you mean '" + *nearest + "'?" : std::string();
+  };
+  if (isCommand && !argument.starts_with('-')) {
+    for (const CLI::App *command : app.get_subcommands(nullptr))
+      names.push_back(command->get_name());
+    return "unknown command '" + argument + "'" + suggestion();
+  }
+  if (!argument.starts_with('-'))
+    return "unexpected argument '" + argument + "'";
   std::vector<const CLI::App *> levels = {&app};
   for (const CLI::App *command : app.get_subcommands())
     levels.push_back(command);
@@ -73,10 +87,7 @@ std::string describeUnknown(const CLI::App &app) {
     for (const CLI::Option *option : level->get_options())
       for (const std::string &name : option->get_lnames())
         names.push_back("--" + name);
-  const auto nearest =
-      format::nearestName(argument.substr(0, argument.find('=')), names);
-  return "unknown option '" + argument + "'" +
-         (nearest ? "; did you mean '" + *nearest + "'?" : "");
+  return "unknown option '" + argument + "'" + suggestion();
 }
 
 /// Lower case, one line, no final period.
@@ -90,16 +101,26 @@ static std::string tidied(std::string message) {
   return message;
 }
 
+/// What the option of this name takes: N is an integer, X any number.
+static std::string describeNumberOf(const CLI::App &app,
+                                    const std::string &name) {
+  const CLI::App *command =
+      app.get_subcommands().empty() ? &app : app.get_subcommands().front();
+  const CLI::Option *option = command->get_option_no_throw(name);
+  return option && option->get_type_name() == "N" ? "an integer" : "a number";
+}
+
 /// CLI11's texts are "Could not convert: --steps = x", "--steps: 1 required K
 /// missing" and "--wrap: At Most 1 required but received 2".
-static Status describeValues(const std::string &text) {
+static Status describeValues(const CLI::App &app, const std::string &text) {
   const std::string_view conversion = "Could not convert: ";
   if (text.starts_with(conversion)) {
     const size_t equals = text.find(" = ");
+    const std::string name =
+        text.substr(conversion.size(), equals - conversion.size());
     return Status(ErrorCode::E0001,
-                  text.substr(conversion.size(), equals - conversion.size()) +
-                      ": expected a number, got '" + text.substr(equals + 3) +
-                      "'");
+                  name + ": expected " + describeNumberOf(app, name) +
+                      ", got '" + text.substr(equals + 3) + "'");
   }
   const std::string option = text.substr(0, text.find(':'));
   if (text.find("At Most") != std::string::npos)
@@ -122,7 +143,35 @@ Status usageStatus(const CLI::App &app, const CLI::ParseError &error) {
                                         : text);
   if (text.find(outOfRange) != std::string::npos)
     return Status(ErrorCode::E0003, text);
-  return describeValues(text);
+  return describeValues(app, text);
+}
+
+int flushOutput(int code, const char *program) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0)
+    return code;
+  const Status status(ErrorCode::E0601, std::string("cannot write the standard "
+                                                    "output: ") +
+                                            std::strerror(errno));
+  std::cerr << render(status, program);
+  return code != 0 ? code : exitCode(status.code());
+}
+
+CLI::Validator isUnsigned() {
+  return CLI::Validator(
+      [](const std::string &text) {
+        uint64_t value = 0;
+        const char *const end = text.data() + text.size();
+        const bool isInteger =
+            text.find_first_not_of("0123456789", text.starts_with('-')) ==
+            std::string::npos;
+        return isInteger && std::from_chars(text.data(), end, value).ec !=
+                                std::errc()
+                   ? std::string(outOfRange) +
+                         "from 0 to 18446744073709551615, got " + text
+                   : std::string();
+      },
+      "");
 }
 
 std::string describeWrongWord(const std::vector<std::string> &words,

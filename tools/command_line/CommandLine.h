@@ -41,6 +41,13 @@ inline constexpr std::string_view outOfRange = "must be ";
 /// parsed, E0002 for what is missing, E0003 for a number out of range.
 Status usageStatus(const CLI::App &app, const CLI::ParseError &error);
 
+/// `code`, once all that was printed is written; if that fails, the exit code
+/// of E0601, which `program` prints.
+int flushOutput(int code, const char *program);
+
+/// Of options of uint64_t, for which CLI11 takes the nearest number.
+CLI::Validator isUnsigned();
+
 /// What is wrong with a value that is none of some words: "expected a, b or c,
 /// got 'd'".
 std::string describeWrongWord(const std::vector<std::string> &words,

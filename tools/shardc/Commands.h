@@ -70,11 +70,10 @@ void addVerifyCommand(CLI::App &app, Run &run);
 
 /// The exit codes, for help pages.
 inline constexpr const char *exitCodes =
-    "Exit codes: 0 success, 1 request cannot be met, 2 usage error, 3 plan "
-    "does "
-    "not\nfit, 4 corrupt or unsupported input, 5 run failed, 6 numerical "
-    "mismatch, 70\ninternal error, 128+N killed by signal N. shardc explain "
-    "describes each error.";
+    "Exit codes: 0 success, 1 compilation failed, 2 usage error, 3 plan does "
+    "not fit,\n4 corrupt or unsupported input, 5 run failed, 6 numerical "
+    "mismatch, 70 internal\nerror, 128+N killed by signal N. shardc explain "
+    "E0133 explains an error code.";
 
 } // namespace shardc
 

@@ -100,7 +100,7 @@ static std::string dtypesOf(const ReportedModule &module) {
 /// The beginning of `name` if beside it and `others` characters a line has no
 /// room for four figures within 80 columns.
 static std::string cut(const std::string &name, size_t others) {
-  constexpr size_t all = 40, min = 8;
+  constexpr size_t all = 37, min = 8;
   const size_t room = std::max(min, all - std::min(all, others));
   return name.size() <= room ? name : name.substr(0, room - 1) + "…";
 }
@@ -125,7 +125,7 @@ public:
 
   std::string print() {
     std::vector<std::string> header = {"module", "parameters", "bytes", "FLOPs",
-                                       "writes"};
+                                       "activations"};
     if (dtype.empty())
       header.emplace_back("dtypes");
     table.add(std::move(header));
@@ -212,7 +212,9 @@ static void printText(const ModelReport &report, bool isShort) {
   ModuleTable modules(report.modules, isShort);
   if (!modules.dtypeOfAll().empty())
     std::printf("dtype      %s\n", modules.dtypeOfAll().c_str());
-  std::printf("\n%s", modules.print().c_str());
+  std::printf("\n%sFLOPs and activations are those of forward; a line of "
+              "several modules gives\nthe numbers of one of them.\n",
+              modules.print().c_str());
   printOperators(report);
 }
 

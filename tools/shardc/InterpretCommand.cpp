@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Interpretation.h"
+#include "tools/command_line/CommandLine.h"
 #include "tools/shardc/Commands.h"
 
 #include <iostream>
@@ -33,6 +34,7 @@ static void addDataOptions(CLI::App &command, InterpretOptions &options) {
       ->group("Data");
   command
       .add_option("--seed", options.seed, "Seed of random inputs and weights")
+      ->check(isUnsigned())
       ->type_name("S")
       ->group("Data")
       ->capture_default_str();
@@ -41,9 +43,11 @@ static void addDataOptions(CLI::App &command, InterpretOptions &options) {
 static void addRunOptions(CLI::App &command, InterpretOptions &options) {
   const CLI::Validator positive = inRange({1, 1e9});
   command
-      .add_option("--ranks", options.ranks,
-                  "Simulated ranks of a program without a mesh; inputs are "
-                  "split along the first dimension (default: 1)")
+      .add_option(
+          "--ranks", options.ranks,
+          "Number of simulated ranks, for models and for IR from before "
+          "the shard phase; inputs are split along the first dimension "
+          "(default: 1)")
       ->check(positive)
       ->type_name("N")
       ->group("Execution");

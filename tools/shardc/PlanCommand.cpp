@@ -373,9 +373,8 @@ void addPlanCommand(CLI::App &app, Run &run) {
   command
       ->add_flag(
           "--alternatives", arguments->alternatives,
-          "Also plan each --reshard and --recompute policy, and wrapping "
-          "modules that are left in the root; print memory and time of "
-          "each")
+          "Also plan every --reshard and --recompute policy, and a plan that "
+          "wraps the modules now in the root; print memory and time of each")
       ->excludes("--json")
       ->group("Plan");
   command

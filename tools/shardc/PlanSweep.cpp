@@ -215,8 +215,8 @@ void Sweep::printHeader() const {
     std::cout << std::setw(static_cast<int>(widthOf(axis))) << axis.option
               << "  ";
   std::cout << std::setw(16) << "memory per rank" << std::setw(6) << "fits"
-            << std::setw(11) << "step time" << std::setw(18)
-            << "units/s per rank" << std::setw(8) << "MFU"
+            << std::setw(11) << "step time" << std::setw(18) << "per rank"
+            << std::setw(9) << "MFU"
             << "\n";
 }
 
@@ -237,6 +237,7 @@ static SweepCell cellOf(const Cell &values, const PlanReport &report) {
   cell.unitsPerSecond =
       static_cast<double>(report.time.unitsOfStep) /
       (report.time.seconds * static_cast<double>(report.mesh.ranks()));
+  cell.unit = report.time.unit;
   cell.mfu = report.time.mfu();
   return cell;
 }
@@ -248,8 +249,9 @@ static std::string describe(const SweepCell &cell) {
   text << std::setw(16) << printBytes(cell.bytes) << std::setw(6)
        << (cell.fits ? "yes" : "no") << std::setw(11)
        << printSeconds(cell.seconds) << std::setw(18)
-       << printRate(cell.unitsPerSecond) << std::setw(8)
-       << printDecimal(100 * cell.mfu, 1) + "%";
+       << printRate(cell.unitsPerSecond) + " " + cell.unit + "/s"
+       << std::setw(9)
+       << printDecimal(100 * cell.mfu, cell.mfu < 0.01 ? 2 : 1) + "%";
   return text.str();
 }
 

@@ -67,5 +67,5 @@ int main(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     return usageError(app, error);
   }
-  return run();
+  return flushOutput(run(), "shardc");
 }

@@ -10,6 +10,7 @@
 #define SHARDC_TOOLS_SHARDRUN_COMMANDOPTIONS_H
 
 #include "runtime/format/Status.h"
+#include "tools/command_line/CommandLine.h"
 
 #include <CLI/CLI.hpp>
 
@@ -80,6 +81,9 @@ public:
     if constexpr (std::is_integral_v<T> ||
                   std::is_same_v<T, std::optional<int64_t>>)
       option->transform(CLI::Validator(spellOut, ""));
+    if constexpr (std::is_same_v<T, uint64_t> ||
+                  std::is_same_v<T, std::optional<uint64_t>>)
+      option->check(isUnsigned());
     return declare(option->type_name(type));
   }
 

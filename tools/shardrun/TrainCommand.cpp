@@ -130,8 +130,8 @@ static void declareFiles(CommandOptions &options, TrainLine &line) {
   options
       .addWords<bool>(
           "--names", train.saveStateDict, {{"model", false}, {"hf", true}},
-          "Names of saved tensors: as exported (model), or as in the "
-          "state_dict of the model that was given to the export helper (hf)")
+          "Names of saved tensors: those of the exported program (model), or "
+          "of the original model's state_dict (hf)")
       .needs(save);
 
   options.startGroup("Output");
@@ -150,9 +150,9 @@ static void declareDevice(CommandOptions &options, TrainLine &line) {
   options.startGroup("Device");
   options
       .add("--device", line.device, "DEVICE",
-           "auto (the artifact's kind of device), cuda, cuda:N, or emulated: "
-           "GPU threads on CPUs, with streams in an adverse order, of a seed "
-           "with emulated:SEED")
+           "auto (what the artifact was compiled for), cuda, cuda:N, or "
+           "emulated: on CPU threads, GPU kernels too, with streams as late as "
+           "their events allow; emulated:SEED: in a random order")
       .showDefault();
   options
       .add("--threads", train.threads, "T",
@@ -192,7 +192,9 @@ StatusOr<DeviceChoice> parseDevice(const std::string &text) {
   else if (text != "auto")
     return Status(ErrorCode::E0001, "--device: expected auto, cuda, cuda:N, "
                                     "emulated or emulated:SEED, got '" +
-                                        text + "'");
+                                        text + "'")
+        .setHelp("an artifact that was compiled for CPUs runs on them without "
+                 "--device");
   return choice;
 }
 
@@ -201,14 +203,21 @@ static Status checkTarget(const TrainLine &line, bool isGpuChosen,
                           const format::Artifact &artifact) {
   if (artifact.manifest.target.isGpu())
     return Status();
-  if (isGpuChosen)
-    return Status(ErrorCode::E0308, "--device " + line.device +
-                                        ": the artifact was compiled for CPUs")
-        .setHelp("recompile it with --target cuda:CHIP, such as cuda:sm_90");
-  if (line.train.tf32)
-    return Status(ErrorCode::E0308,
-                  "--tf32: the artifact was compiled for CPUs");
-  return Status();
+  const TrainOptions &train = line.train;
+  const std::string option = isGpuChosen        ? "--device " + line.device
+                             : train.tf32       ? "--tf32"
+                             : !train.graphs    ? "--no-graph"
+                             : !train.libraries ? "--no-libraries"
+                             : train.sync       ? "--sync"
+                                                : "";
+  if (option.empty())
+    return Status();
+  return Status(ErrorCode::E0308,
+                option + ": the artifact was compiled for CPUs")
+      .setHelp(
+          line.device.starts_with("emulated")
+              ? "recompile it with --target cuda:emulated"
+              : "recompile it with --target cuda:CHIP, such as cuda:sm_90");
 }
 
 /// Has the run compared with its forecast, if that was asked for.

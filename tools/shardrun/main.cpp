@@ -5,6 +5,7 @@
 // between two commands.
 //===----------------------------------------------------------------------===//
 
+#include "tools/command_line/CommandLine.h"
 #include "tools/shardrun/Commands.h"
 
 #include <csignal>
@@ -44,7 +45,8 @@ int main(int argc, char **argv) {
         argc > 1 && std::string_view(argv[1]) == "calibrate";
     const Status status = calibrates ? runCalibrate(argc - 1, argv + 1, context)
                                      : runTrain(argc, argv, context);
-    return status.ok() ? 0 : fail(status, cancellation);
+    return flushOutput(status.ok() ? 0 : fail(status, cancellation),
+                       "shardrun");
   } catch (const std::bad_alloc &) {
     return fail(Status(ErrorCode::E0503, "out of memory"), cancellation);
   }

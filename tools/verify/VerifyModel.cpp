@@ -131,7 +131,7 @@ void Verification::printTable(const VerifyResult &result) const {
                                              : " micro-batches")
                << "\n";
   llvm::outs() << llvm::format("%-16s %8s %12s %14s %14s\n", "", "tensors",
-                               "elements", "largest error", "allowed there");
+                               "elements", "largest error", "tolerance");
   for (const ComparedKind &kind : result.compared) {
     llvm::outs() << llvm::format("%-16s %8zu %12zu %14.3g %14.3g\n",
                                  kind.kind.c_str(), kind.tensors, kind.elements,

@@ -36,7 +36,8 @@ module @all_parameters_frozen {
       fsdp.member @w at 0
     }
   }
-  // expected-error@+1 {{E0222: the loss depends on no trainable parameter}}
+  // expected-error@+2 {{E0222: the loss depends on no trainable parameter}}
+  // expected-note@+1 {{help: look for frozen=true rules, detach(), and operators without a derivative}}
   func.func @step() {
     fsdp.begin forward
     %root = fsdp.unshard @root : !fsdp.unsharded<@root>

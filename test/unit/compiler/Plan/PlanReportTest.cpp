@@ -87,8 +87,7 @@ TEST(PlanReport, AMachineThatIsTooSmallIsTold) {
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.code(), ErrorCode::E0801);
   EXPECT_EQ(exitCode(status.code()), 3);
-  EXPECT_THAT(status.message(),
-              HasSubstr("more than the limit of 500 B on h100-sxm"));
+  EXPECT_THAT(status.message(), HasSubstr("more than the limit of 500 B"));
   small.memory.bytes.value = static_cast<double>(report.memory.bytes);
   EXPECT_TRUE(checkFit(reportPlan(model.artifact, small, 1)).ok());
 }

@@ -127,9 +127,9 @@ TEST(Refusals, E0135LogitsInsteadOfALoss) {
   model.input("x", {2, 3});
   EXPECT_THAT(
       model.output("x").diagnostics(),
-      HasSubstr("E0135: the model returns 0 floating-point scalars "
-                "among 1 outputs, expected one loss\nnote: help: let "
-                "shardc compute a loss of the model's output with --loss"));
+      HasSubstr("E0135: expected one floating-point scalar, the loss, among "
+                "the model's outputs, got 0\nnote: help: let shardc compute a "
+                "loss of the model's output with --loss"));
 }
 
 TEST(Refusals, E0135TwoScalars) {
@@ -137,7 +137,8 @@ TEST(Refusals, E0135TwoScalars) {
   model.input("x", {2});
   model.sumOutput("x").output("loss");
   EXPECT_THAT(model.diagnostics(),
-              HasSubstr("E0135: the model returns 2 floating-point scalars"));
+              HasSubstr("E0135: expected one floating-point scalar, the loss, "
+                        "among the model's outputs, got 2"));
 }
 
 TEST(Refusals, OtherOutputsAreDroppedWithAWarning) {

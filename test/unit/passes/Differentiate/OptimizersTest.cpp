@@ -340,9 +340,11 @@ TEST(CreateOptimizer, RefusesWhatAnOptimizerDoesNotHave) {
               o.name = "adamw";
               o.momentum = 0.9;
             }),
-            "the optimizer adamw does not take momentum");
+            "the optimizer adamw does not take momentum; choose another with "
+            "--optimizer");
   EXPECT_EQ(problem([](auto &o) { o.adjustLearningRate = "original "; }),
-            "the optimizer sgd does not take adjust_lr_fn");
+            "the optimizer sgd does not take adjust_lr_fn; choose another with "
+            "--optimizer");
   EXPECT_EQ(problem([](auto &o) {
               o.name = "muon";
               o.adjustLearningRate = "rms";
@@ -359,9 +361,11 @@ TEST(CreateOptimizer, RefusesWhatAnOptimizerDoesNotHave) {
               o.name = "muon";
               o.dampening = 0.5;
             }),
-            "the optimizer muon does not take dampening");
+            "the optimizer muon does not take dampening; choose another with "
+            "--optimizer");
   EXPECT_EQ(problem([](auto &o) { o.amsgrad = true; }),
-            "the optimizer sgd does not take amsgrad");
+            "the optimizer sgd does not take amsgrad; choose another with "
+            "--optimizer");
   EXPECT_EQ(problem([](auto &o) { o.nesterov = true; }),
             "nesterov needs a momentum above 0 and a dampening of 0");
 }

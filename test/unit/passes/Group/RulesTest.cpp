@@ -76,9 +76,20 @@ TEST(ParseRules, Problems) {
         << number;
   EXPECT_EQ(problem("b:lr_scale=1,lr_scale=2"),
             "lr_scale is there twice in 'b:lr_scale=1,lr_scale=2'");
-  EXPECT_THAT(parseRules(".*:param_dtype=float32", moduleRuleKeys()).problem,
+  EXPECT_THAT(parseRules(".*:param_dtype=fp8", moduleRuleKeys()).problem,
               HasSubstr("expected f32, bf16, f16 or none for param_dtype, "
-                        "got 'float32'"));
+                        "got 'fp8'"));
+}
+
+TEST(ParseRules, TakesPyTorchsWords) {
+  const ParsedRules parsed =
+      parseRules("a:param_dtype=torch.bfloat16,reduce_dtype=fp32,"
+                 "reshard_after_forward=True; b:reshard_after_forward=false",
+                 moduleRuleKeys());
+  EXPECT_EQ(parsed.problem, "");
+  EXPECT_EQ(printRules(parsed.rules),
+            "a:param_dtype=bf16,reduce_dtype=f32,reshard_after_forward=always;"
+            "b:reshard_after_forward=never");
 }
 
 TEST(PrintRules, IsReadAgain) {

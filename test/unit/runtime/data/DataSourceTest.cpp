@@ -161,15 +161,15 @@ TEST_F(DataTest, TokensAreShiftedOnce) {
   };
   const auto plain = openTokenData(path, inputs);
   EXPECT_EQ(readSamples<int64_t>(**plain, 1, 0, 1, 3)[0], 1);
-  EXPECT_TRUE(has(plain, "the target of position i ('labels') is token i + 1"));
+  EXPECT_TRUE(has(plain, "target 'labels' of position i: token i + 1"));
   inputs[1].isShifted = true;
   const auto byModel = openTokenData(path, inputs);
   EXPECT_EQ(readSamples<int64_t>(**byModel, 1, 0, 1, 3)[0], 0);
-  EXPECT_TRUE(has(byModel, "is token i + 1, as the model shifts it itself"));
+  EXPECT_TRUE(has(byModel, ": token i + 1, as the model shifts it itself"));
   EXPECT_FALSE(has(byModel, "warning"));
   const auto twice = openTokenData(path, inputs, 1);
   EXPECT_EQ(readSamples<int64_t>(**twice, 1, 0, 1, 3)[0], 1);
-  EXPECT_TRUE(has(twice, "is token i + 2"));
+  EXPECT_TRUE(has(twice, ": token i + 2"));
   EXPECT_TRUE(has(twice, "warning: language models predict token i + 1"));
 }
 

@@ -70,7 +70,23 @@ TEST(NearestName, FindsTypingErrorsAndChangedComponents) {
   EXPECT_EQ(format::nearestName("layers.0.q.weight",
                                 {"layers.1.k.bias", "layers.0.query.weight"}),
             "layers.0.query.weight");
-  EXPECT_EQ(format::nearestName("x", {}), std::nullopt);
+  const std::vector<std::string> none;
+  EXPECT_EQ(format::nearestName("x", none), std::nullopt);
+}
+
+TEST(NearestName, FindsNamesThatArePartsButNoUnlikeOnes) {
+  const std::vector<std::string> keys = {"beta1", "epsilon", "lr_scale",
+                                         "reshard_after_forward"};
+  EXPECT_EQ(format::nearestName("eps", keys), "epsilon");
+  EXPECT_EQ(format::nearestName("lr", keys), "lr_scale");
+  EXPECT_EQ(format::nearestName("reshard", keys), "reshard_after_forward");
+  EXPECT_EQ(format::nearestName("world_size", keys), std::nullopt);
+  const std::vector<std::string> machines = {"b200", "h100-sxm"};
+  EXPECT_EQ(format::nearestName("H100", machines), "h100-sxm");
+  EXPECT_EQ(format::nearestName("v100", machines), std::nullopt);
+  const std::vector<std::string> weights = {"model.bn1.weight"};
+  EXPECT_EQ(format::nearestName("fc1.weight", weights), std::nullopt);
+  EXPECT_EQ(format::nearestName("bn1.weight", weights), "model.bn1.weight");
 }
 
 /// Writes the tensors of the tiny model into two files and an index.

@@ -374,6 +374,28 @@ TEST_F(Resume, OverwritesNoFileThatItReads) {
 // Names
 //===----------------------------------------------------------------------===//
 
+TEST_F(Resume, TakesNoIntegersForParameters) {
+  ASSERT_TRUE(run(1, optionsFor(1, 1, "first")).ok());
+  const std::string file = readFile(folder.file("first"));
+  auto content =
+      format::readSafetensors(format::bytesOf(file), "first", ErrorCode::E0404);
+  ASSERT_TRUE(content.ok());
+  for (format::NamedTensor &tensor : content->tensors)
+    if (tensor.name == "linear.weight") {
+      tensor.dtype = format::Dtype::I8;
+      tensor.data = tensor.data.first(tensor.data.size() / sizeof(float));
+    }
+  ASSERT_TRUE(format::writeSafetensors(folder.file("int8"), content->tensors,
+                                       content->metadata)
+                  .ok());
+  TrainOptions options = optionsFor(1, 1, "none");
+  options.weights = folder.file("int8");
+  const Status status = run(1, options);
+  EXPECT_EQ(status.code(), ErrorCode::E0402);
+  EXPECT_EQ(status.message(), "weights have 'linear.weight' as i8[3, 4], the "
+                              "model needs f32[3, 4]");
+}
+
 TEST_F(Resume, NamesAllThatDoesNotFit) {
   ASSERT_TRUE(run(1, optionsFor(1, 1, "first")).ok());
   const std::string file = readFile(folder.file("first"));
@@ -399,15 +421,15 @@ TEST_F(Resume, NamesAllThatDoesNotFit) {
             "used, 1 of another shape or dtype");
   const std::vector<std::string> expected = {
       "missing: 'linear.bias'; the file has 'linear.basis'",
-      "missing: 'momentum/linear.weight'; the file has 'exp_avg/linear.weight'",
+      "missing: 'momentum/linear.weight'",
       "not used: 'linear.basis'; the model has 'linear.bias'",
-      "not used: 'exp_avg/linear.weight'; the model has "
-      "'momentum/linear.weight'",
+      "not used: 'exp_avg/linear.weight'",
       "weights have 'linear.weight' as f32[4, 3], the model needs f32[3, 4]"};
   std::vector<std::string> notes = status.notes();
   std::sort(notes.begin(), notes.end());
   std::vector<std::string> sorted = expected;
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(notes, sorted);
-  EXPECT_EQ(status.help(), "--restart takes parameters and buffers only");
+  EXPECT_EQ(status.help(), "the file is of a run with another optimizer; "
+                           "--restart takes its parameters and buffers only");
 }

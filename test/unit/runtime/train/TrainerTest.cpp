@@ -342,8 +342,8 @@ TEST(Trainer, AllocatesTheArenaThatWasPlanned) {
   const TinyModel model(2);
   const Outcome outcome = run(model, optionsFor("random", 1), folder);
   // A different one would be named, too.
-  const std::string bytes = printCount(model.artifact.program.arenaBytes);
-  EXPECT_NE(outcome.text.find(" (" + bytes + " B)  states: "),
+  const std::string bytes = printBytes(model.artifact.program.arenaBytes);
+  EXPECT_NE(outcome.text.find("\n  arena: " + bytes + "  states: "),
             std::string::npos)
       << outcome.text;
 }

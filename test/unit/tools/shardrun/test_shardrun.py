@@ -130,6 +130,9 @@ class Shardrun(unittest.TestCase):
                       ["--names", "hf"]):
             self.expect_error(2, "E0002", self.artifact, "--data", "random",
                               *needy)
+        for seed in "-1", str(2 ** 64):
+            self.expect_error(2, "E0003: --seed: must be from 0 to",
+                              self.artifact, "--data", "random", "--seed", seed)
         for unknown in ["--names", "mine"], ["--on-nan", "ignore"]:
             self.expect_error(2, "E0001", self.artifact, "--data", "random",
                               *unknown)
