@@ -110,7 +110,8 @@ static std::vector<OptionEntry> shardingOptions() {
        "Sharding",
        &Options::reshard,
        "Reshard parameters after forward: always, never, default (all groups "
-       "except the one used last in forward), N (to shards over N ranks), or "
+       "except the one used last in forward), N (to N ranks, as an integer in "
+       "fully_shard), or "
        "auto (the fastest choice per group within --memory-budget)",
        {},
        {},

@@ -114,7 +114,8 @@ static constexpr std::array<std::pair<std::string_view, std::string_view>, 5>
                       {"buffer", "buffers"},
                       {"metric", "metrics"}}};
 
-static std::vector<MemoryRow> rowsOf(const Summary &summary) {
+static std::vector<MemoryRow> rowsOf(const Artifact &artifact) {
+  const Summary &summary = artifact.summary;
   std::map<std::string, int64_t> states = summary.persistentBytes;
   std::vector<MemoryRow> rows;
   for (const auto &[kind, name] : namesOfStates)
@@ -128,6 +129,10 @@ static std::vector<MemoryRow> rowsOf(const Summary &summary) {
       rows.push_back({key, bytes, /*isPart=*/true});
     }
   }
+  int64_t inputs = 0;
+  for (const Input &input : artifact.parameters.inputs)
+    inputs += elementCount(input.shape) * byteSize(input.dtype);
+  rows.push_back({"inputs", inputs});
   rows.push_back({"arena", summary.arenaBytes});
   for (const auto &[purpose, bytes] : summary.peakBytes)
     rows.push_back({purpose, bytes, /*isPart=*/true});
@@ -141,8 +146,8 @@ static int64_t totalOf(const std::vector<MemoryRow> &rows) {
   return total;
 }
 
-static std::string printMemory(const Summary &summary) {
-  const std::vector<MemoryRow> rows = rowsOf(summary);
+static std::string printMemory(const Artifact &artifact) {
+  const std::vector<MemoryRow> rows = rowsOf(artifact);
   Table table;
   table.add({"memory per rank", "bytes", ""});
   for (const MemoryRow &row : rows)
@@ -198,13 +203,14 @@ static std::string printGroups(const std::vector<GroupSummary> &groups) {
   }
   addRow("all", all);
   return "\n" + table.print() +
-         "Number (bytes) per rank: all-reduces per step, others per "
-         "micro-batch; one for each\ndtype of a group's parameters. A line for "
-         "several equal groups gives the numbers of\none of them.\n";
+         "Collectives: number (bytes) per rank and micro-batch" +
+         (all.allReduces != 0 ? ", all-reduces per step" : "") +
+         ". A group whose\nparameters have two dtypes has one of each for each "
+         "dtype. A line for several\ngroups gives the numbers of one.\n";
 }
 
 std::string printArtifact(const Artifact &artifact) {
-  return printHeader(artifact) + printMemory(artifact.summary) +
+  return printHeader(artifact) + printMemory(artifact) +
          printGroups(artifact.summary.groups);
 }
 
@@ -255,7 +261,7 @@ std::string printSummaryLines(const Artifact &artifact,
          describe(artifact.manifest.target) + "\n  groups       " +
          printCount(static_cast<int64_t>(summary.groups.size())) + " with " +
          printCount(all.parameters) + " parameters\n  memory       " +
-         printBytes(totalOf(rowsOf(summary))) +
+         printBytes(totalOf(rowsOf(artifact))) +
          " per rank (arena: " + printBytes(summary.arenaBytes) + ")" +
          "\n  collectives  " + (collectives.empty() ? "none" : collectives) +
          "\n  kernels      " + describeCommands(artifact.program) + "\n";

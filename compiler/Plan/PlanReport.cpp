@@ -259,7 +259,7 @@ static void addParts(const Artifact &artifact, const Timeline &timeline,
               .axes,
           artifact.manifest.mesh)] += exposed.seconds;
     for (const auto &[axes, seconds] : byAxes)
-      time.parts.push_back({"exposed communication over " + axes, seconds});
+      time.parts.push_back({"exposed communication (" + axes + ")", seconds});
   }
 }
 

@@ -92,9 +92,10 @@ static std::string printMemory(const MemoryPlan &memory) {
   std::string text = "\n" + table.print();
   if (memory.contributors.empty())
     return text;
-  text += "\nlargest parts of the arena at its peak, '" + memory.peakCommand +
-          "'" + (memory.peakModule.empty() ? "" : " in " + memory.peakModule) +
-          "\n";
+  text += "\nlargest allocations at the peak of memory, during '" +
+          memory.peakCommand + "'" +
+          (memory.peakModule.empty() ? "" : " in\n" + memory.peakModule) +
+          ":\n";
   constexpr size_t max = 5;
   Table largest;
   for (size_t i = 0; i < std::min(max, memory.contributors.size()); ++i) {
@@ -172,14 +173,14 @@ static std::string printGroups(const PlanReport &report) {
   }
   if (report.otherExposedSeconds > 0) {
     std::vector<std::string> row(header.size());
-    row.front() = "other all-reduces";
+    row.front() = "all-reduces outside groups";
     row.back() = printSeconds(report.otherExposedSeconds);
     table.add(std::move(row));
   }
   return "\n" + table.print() + (common.empty() ? "" : common + "\n") +
-         "Parameters and collectives are those of one group in a micro-batch; "
-         "exposed\ncommunication is that of all groups of the line in a "
-         "step.\n";
+         "On a line for several groups, parameters and collectives (per "
+         "micro-batch) are\nthose of one group, and exposed time (per step) is "
+         "that of all of them.\n";
 }
 
 /// What the search compared, and how much faster a plan could be.
@@ -190,14 +191,14 @@ static std::string printChoice(const PlanChoice &choice) {
     table.add({each.name, printCount(each.bytes), printBytes(each.bytes),
                each.fits ? "yes" : "no", printSeconds(each.seconds)});
   const std::string work = " (" + printCount(choice.forecasts) +
-                           " plans forecast, " + printCount(choice.compiled) +
-                           " compiled)\n";
+                           " plans were forecast, " +
+                           printCount(choice.compiled) + " of them compiled)\n";
   if (!choice.fits)
     return "\n" + table.print() + "no plan was found that fits" + work;
   const double gap = choice.forecastSeconds / choice.boundSeconds - 1;
-  return "\n" + table.print() + "auto is within " + printDecimal(100 * gap, 1) +
-         "% of the fastest plan that fits " + printBytes(choice.budget) +
-         " with this wrapping\n" + work.substr(1);
+  return "\n" + table.print() + "no plan with this wrapping that fits " +
+         printBytes(choice.budget) + " is more than " +
+         printDecimal(100 * gap, 1) + "% faster than auto\n" + work.substr(1);
 }
 
 /// With a sign.

@@ -79,7 +79,7 @@ static LogicalResult ignore(Trained &trained) {
                                << "'" << parameter.getSymName()
                                << "' is ignored and trained: its gradients "
                                   "would not be reduced";
-    error.attachNote() << "help: freeze it as well, or leave it to its group";
+    error.attachNote() << "help: add frozen=true, or leave out ignored=true";
     return error;
   }
   Type own = cast<RankedTensorType>(parameter.getType()).getElementType();

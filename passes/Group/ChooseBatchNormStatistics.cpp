@@ -94,7 +94,7 @@ void ChooseBatchNormStatisticsPass::runOnOperation() {
     return;
   InFlightDiagnostic warning = local.emitWarning();
   warning << locals << (locals == 1 ? " BatchNorm uses" : " BatchNorms use")
-          << " per-rank batch statistics, so that running statistics differ "
+          << " per-rank batch statistics, so running statistics differ "
              "between ranks";
   warning.attachNote()
       << "help: --batch-norm-stats sync normalizes with the batch of all "

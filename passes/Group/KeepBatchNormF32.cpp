@@ -61,8 +61,8 @@ static void report(aten::BatchNormOp norm, int64_t elements, Type narrow) {
       << remark::metric("gathered_bytes", elements * 4)
       << remark::metric("policy_bytes", elements * getElementBytes(narrow))
       << remark::reason(
-             "running statistics in {0} would stop changing, and f32 "
-             "statistics need f32 weight and bias",
+             "in {0}, small updates of running statistics would be rounded "
+             "away, and f32 statistics need f32 weight and bias",
              debugString(narrow));
 }
 

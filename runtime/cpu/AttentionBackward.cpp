@@ -124,7 +124,7 @@ dropGradients(const AttentionShape &shape, const BackwardBlock<T> &block,
   using Vector = typename Vectors::template Vector<T>;
   constexpr int lanes = Vectors::template lanes<T>;
   const int64_t paddedKeys = padForAttention(block.keys);
-  T factors[keyBlock];
+  alignas(64) T factors[keyBlock];
   drawFactors<Vectors>(block.dropout,
                        (block.firstQuery + row) * shape.keys + block.firstKey,
                        paddedKeys, factors);

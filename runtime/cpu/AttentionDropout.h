@@ -110,7 +110,7 @@ template <typename Vectors, typename T>
                                                T *weights) {
   using Vector = typename Vectors::template Vector<T>;
   constexpr int lanes = Vectors::template lanes<T>;
-  T factors[keyBlock];
+  alignas(64) T factors[keyBlock];
   drawFactors<Vectors>(dropout, number, count, factors);
   for (int64_t i = 0; i < count; i += lanes) {
     auto *place = reinterpret_cast<Vector *>(weights + i);

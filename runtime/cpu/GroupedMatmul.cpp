@@ -257,7 +257,9 @@ ScratchNeed GroupedPackedMatmul<T>::scratchNeed() const {
   const int64_t elements =
       problem.a.columns == groupRows
           ? (std::min(problem.a.rows, problem.c.columns) + panel) * problem.rows
-          : (problem.rows + problem.groups * panel) * problem.a.columns;
+          : std::min(problem.rows + problem.groups * panel,
+                     problem.groups * (problem.c.columns + panel)) *
+                problem.a.columns;
   const size_t alignment =
       alignScratch(1) * static_cast<size_t>(problem.groups);
   return {alignScratch(static_cast<size_t>(elements) * sizeof(T)) + alignment,

@@ -33,6 +33,15 @@ enum class InstructionSet { Baseline, Avx2, Avx512 };
 /// What the processor that runs this has.
 InstructionSet instructionSet();
 
+namespace detail {
+/// Attributes of an alias template would lose the alignment.
+template <typename T, int size>
+struct UnalignedVector {
+  typedef T Type
+      __attribute__((vector_size(size), aligned(alignof(T)), may_alias));
+};
+} // namespace detail
+
 /// Size in bytes of a vector register, and how many rows of a product are
 /// computed at a time so that the sums stay in registers.
 template <int vectorBytes, int rows>
@@ -44,8 +53,8 @@ struct VectorShape {
   static constexpr int lanes = vectorBytes / static_cast<int>(sizeof(T));
   /// A vector that may lie at any address that is right for T.
   template <typename T>
-  using Vector [[gnu::vector_size(vectorBytes), gnu::aligned(alignof(T)),
-                 gnu::may_alias]] = T;
+  using Vector = typename detail::UnalignedVector<T, vectorBytes>::Type;
+  static_assert(alignof(Vector<float>) == alignof(float));
 };
 
 using BaselineVectors = VectorShape<16, 4>;

@@ -23,9 +23,11 @@ public:
     for (const MatmulProblem::Product &product : problem.products)
       products.emplace_back(problem.m, problem.n, problem.k, product,
                             problem.bias);
-    // Products of a few parts are better done by one worker each.
+    // Small products are better done by one worker each.
     constexpr int64_t few = 4;
-    areParts = products.size() > 1 && products[0].parts() < few;
+    constexpr size_t maxBytes = 1 << 20;
+    areParts = products.size() > 1 && products[0].parts() < few &&
+               products[0].packedBytes() <= maxBytes;
   }
 
   ScratchNeed scratchNeed() const override {

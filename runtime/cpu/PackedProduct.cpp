@@ -131,16 +131,15 @@ packPanelOf(const Panels &panels, bool ofColumns, int64_t panel, int64_t begin,
                                     lines, depth, to);
 }
 
-/// Packs one panel of the operand that is packed once.
+/// Packs a block of one panel of the operand that is packed once.
 template <typename T>
 struct PackedProduct<T>::PackJob {
   template <typename Vectors>
-  [[gnu::always_inline]] static void run(const PackedProduct *product,
-                                         int64_t panel, T *packed) {
-    for (int64_t begin = 0; begin < product->k; begin += product->depth)
-      packPanelOf<Vectors>(product->packedOnce(), !product->packsRows, panel,
-                           begin, product->depthAt(begin),
-                           packed + product->packedOffset(panel, begin));
+  [[gnu::always_inline]] static void
+  run(const PackedProduct *product, int64_t panel, int64_t begin, T *packed) {
+    packPanelOf<Vectors>(product->packedOnce(), !product->packsRows, panel,
+                         begin, product->depthAt(begin),
+                         packed + product->packedOffset(panel, begin));
   }
 };
 
@@ -360,12 +359,13 @@ size_t PackedProduct<T>::maxBlockBytes() {
 
 template <typename T>
 int64_t PackedProduct<T>::packJobs() const {
-  return packedOnce().count();
+  return packedOnce().count() * depthBlocks();
 }
 
 template <typename T>
 void PackedProduct<T>::pack(int64_t job, std::byte *packed) const {
-  runVectorised<PackJob>(this, job, reinterpret_cast<T *>(packed));
+  runVectorised<PackJob>(this, job / depthBlocks(), job % depthBlocks() * depth,
+                         reinterpret_cast<T *>(packed));
 }
 
 template <typename T>

@@ -67,6 +67,9 @@ private:
   const Panels &packedOnce() const { return packsRows ? rows : columns; }
   const Panels &streamed() const { return packsRows ? columns : rows; }
   int64_t depthAt(int64_t begin) const { return std::min(depth, k - begin); }
+  int64_t depthBlocks() const {
+    return std::max<int64_t>(1, (k + depth - 1) / depth);
+  }
   /// Where a panel begins in the operand that is packed once.
   int64_t packedOffset(int64_t panel, int64_t begin) const {
     const Panels &panels = packedOnce();

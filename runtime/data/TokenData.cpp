@@ -103,8 +103,8 @@ std::string TokenData::description() const {
   if (!target)
     return text;
   const int64_t byModel = target->isShifted ? 1 : 0;
-  text += "\n  target '" + target->name +
-          "' of position i: " + tokenText(shift + byModel);
+  text += "\n  input '" + target->name + "' at position i is " +
+          tokenText(shift + byModel);
   if (target->isShifted)
     text += ", as the model shifts it itself";
   if (byModel + shift != 1)
@@ -184,10 +184,26 @@ static StatusOr<NamedTensor> readRaw(format::Bytes file,
   if (file.size() % size != 0)
     return Status(ErrorCode::E0404,
                   "'" + path + "' has " + std::to_string(file.size()) +
-                      " bytes, expected " + std::to_string(size) +
-                      " for each token");
+                      " bytes, expected a multiple of " + std::to_string(size) +
+                      ", the size of a token");
   return NamedTensor{
       path, dtype, {static_cast<int64_t>(file.size() / size)}, file};
+}
+
+/// Whether the numbers of a file that is read as uint16 are wider: each of the
+/// first ones is followed by a zero.
+static bool isWider(const NamedTensor &tokens) {
+  constexpr size_t looked = 4096;
+  const size_t pairs = std::min(looked, tokens.data.size() / 4);
+  bool hasToken = false;
+  for (size_t i = 0; i < pairs; ++i) {
+    uint16_t pair[2];
+    std::memcpy(pair, tokens.data.data() + i * sizeof(pair), sizeof(pair));
+    if (pair[1] != 0)
+      return false;
+    hasToken |= pair[0] != 0;
+  }
+  return hasToken && tokens.data.size() % 4 == 0 && pairs > 1;
 }
 
 /// The tokens of a file in `layout`, or, if that is empty, as its first bytes
@@ -208,8 +224,18 @@ static StatusOr<NamedTensor> readTokens(format::Bytes file,
     return readRaw(file, path, layout == "uint16" ? Dtype::U16 : Dtype::U32);
   if (const std::optional<Dtype> dtype = dtypeInHeader(file))
     return readWithHeader(file, path, *dtype);
-  if (layout.empty())
-    return readRaw(file, path, Dtype::U16);
+  if (layout.empty()) {
+    StatusOr<NamedTensor> tokens = readRaw(file, path, Dtype::U16);
+    if (tokens.ok() && isWider(*tokens))
+      return Status(ErrorCode::E0405,
+                    "'" + path +
+                        "' has a zero after every token, expected uint16: its "
+                        "numbers have 32 or 64 bits")
+          .setHelp("tokens:uint32:FILE reads 32 bits; write 64-bit ones as "
+                   ".astype('uint32'); tokens:uint16:FILE reads the file as "
+                   "it is");
+    return tokens;
+  }
   return Status(ErrorCode::E0404,
                 "'" + path +
                     "' has no header of llm.c (20240520 with uint16, "

@@ -76,11 +76,12 @@ static Status checkEmulated(const Artifact &artifact, bool emulated) {
   for (const std::string &chip : artifact.manifest.target.chips)
     chips += (chips.empty() ? "" : ", ") + chip;
   if (emulated)
-    return Status(ErrorCode::E0308,
-                  "made for " + chips + ", not for emulated threads")
+    return Status(ErrorCode::E0308, "the artifact was compiled for " + chips +
+                                        ", not for emulated GPUs")
         .setHelp("compile the model with --target cuda:emulated, beside other "
                  "chips or alone");
-  return Status(ErrorCode::E0308, "compiled only for GPUs (" + chips + ")")
+  return Status(ErrorCode::E0308,
+                "the artifact was compiled only for GPUs (" + chips + ")")
       .setHelp(hasCode ? "--device emulated executes it on emulated threads"
                        : "compile the model with --target cpu, or with "
                          "--target cuda:emulated for --device emulated");

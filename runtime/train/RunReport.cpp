@@ -90,6 +90,12 @@ void printSources(const TrainingRun &run, const std::optional<Progress> &before,
   if (before)
     output << " with optimizer states, resuming after step " << before->step;
   output << "\ndata: " << run.data.description() << std::endl;
+  const int64_t ofStep =
+      samplesOfAll(run.artifact, options) * options.microBatches;
+  if (!run.data.isEndless() && run.data.samples() < ofStep)
+    output << "note: a step takes " << ofStep << " samples, and the data has "
+           << run.data.samples() << ": some are used more than once in a step"
+           << std::endl;
   if (before)
     noteChanges(run.start, *before, output);
   if (run.initial.ofOtherRanks > 0)
@@ -123,7 +129,7 @@ void noteDifferingBuffers(const Artifact &artifact,
   const auto [statistics, others] =
       RunningStatistics(artifact.parameters, ranks).differing();
   if (!statistics.empty())
-    output << "note: the running statistics of ranks are merged"
+    output << "note: running statistics are saved merged over ranks"
            << (savesEach ? ""
                          : "; --save-rank-statistics saves each rank's too")
            << std::endl;

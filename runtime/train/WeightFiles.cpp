@@ -91,9 +91,10 @@ static StatusOr<std::string> chooseFile(const std::string &folder) {
   if (candidates.size() == 1)
     return candidates.front();
   return Status(ErrorCode::E0403,
-                "'" + folder + "' has " + std::to_string(files.size()) +
-                    " safetensors files and " + std::to_string(indices.size()) +
-                    " indices; expected one index or one file")
+                "expected one .safetensors file, or one index of several "
+                "(.safetensors.index.json), in '" +
+                    folder + "', got " + std::to_string(files.size()) +
+                    " files and " + std::to_string(indices.size()) + " indices")
       .setHelp(files.empty() ? "save_pretrained(FOLDER) writes safetensors"
                              : "name the file or the index itself");
 }

@@ -127,6 +127,10 @@ static Status describeValues(const CLI::App &app, const std::string &text) {
     return Status(ErrorCode::E0001, option + " is given more than once");
   if (text.ends_with(" missing"))
     return Status(ErrorCode::E0002, option + " needs a value");
+  if (const size_t at = text.find(" excludes "); at != std::string::npos)
+    return Status(ErrorCode::E0001, text.substr(0, at) +
+                                        " cannot be combined with " +
+                                        text.substr(at + 10));
   return Status(ErrorCode::E0001, tidied(text));
 }
 

@@ -15,10 +15,12 @@ using namespace shardc;
 
 /// The page that lists what the command line may have.
 static std::string helpOf(const CLI::App &app) {
-  const auto commands = app.get_subcommands();
-  return commands.empty()
-             ? "run 'shardc --help'"
-             : "run 'shardc " + commands.front()->get_name() + " --help'";
+  std::string command = "shardc";
+  for (const CLI::App *level = &app; !level->get_subcommands().empty();) {
+    level = level->get_subcommands().front();
+    command += " " + level->get_name();
+  }
+  return "run '" + command + " --help'";
 }
 
 /// Prints a usage error with its number.

@@ -27,8 +27,8 @@ static Status chooseCalibrated(const std::string &device,
   options.gpu = choice->gpu;
   if (options.gpu && base.empty())
     return Status(ErrorCode::E0002,
-                  "--device cuda needs --base MACHINE, which peak FLOP/s, "
-                  "memory capacity and links are taken from")
+                  "--device cuda needs --base MACHINE for peak FLOP/s, memory "
+                  "capacity and links")
         .setHelp("such as --device cuda --base h100-sxm");
   if (!options.gpu && !base.empty())
     return Status(ErrorCode::E0002, "--base is only for --device cuda");

@@ -151,8 +151,9 @@ static void declareDevice(CommandOptions &options, TrainLine &line) {
   options
       .add("--device", line.device, "DEVICE",
            "auto (what the artifact was compiled for), cuda, cuda:N, or "
-           "emulated: on CPU threads, GPU kernels too, with streams as late as "
-           "their events allow; emulated:SEED: in a random order")
+           "emulated (everything on CPU threads, GPU kernels included, each "
+           "stream delayed for as long as the others do not wait for it); "
+           "emulated:SEED runs GPU blocks and threads in a random order")
       .showDefault();
   options
       .add("--threads", train.threads, "T",

@@ -11,7 +11,7 @@
 
 // Ranks would part.
 // IGNORED: error: E0211: 'bias' is ignored and trained: its gradients would not be reduced
-// IGNORED: note: help: freeze it as well, or leave it to its group
+// IGNORED: note: help: add frozen=true, or leave out ignored=true
 // BOTH: fsdp.parameter frozen @bias
 // BOTH: fsdp.member @bias keep f32
 // BOTH: fsdp.member @frozen keep f32

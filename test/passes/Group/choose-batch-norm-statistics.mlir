@@ -5,7 +5,7 @@
 
 // A SyncBatchNorm is of the batch of all ranks; other ranks' statistics differ,
 // which is said once.
-//       CHECK: warning: 1 BatchNorm uses per-rank batch statistics, so that running statistics differ between ranks
+//       CHECK: warning: 1 BatchNorm uses per-rank batch statistics, so running statistics differ between ranks
 // CHECK-LABEL: module @as_the_model_says
 //       CHECK:   fsdp.module "own" : "BatchNorm2d"
 //       CHECK:     aten.batch_norm

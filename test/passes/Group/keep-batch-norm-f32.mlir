@@ -11,7 +11,7 @@
 
 // The remark says what, where, at which cost and why.
 //      REMARK: remark: [Passed] keep-f32 | Category:shardc-keep-batch-norm-f32 | Function=bn1
-// REMARK-SAME: Reason="running statistics in bf16 would stop changing, and f32 statistics need f32 weight and bias"
+// REMARK-SAME: Reason="in bf16, small updates of running statistics would be rounded away, and f32 statistics need f32 weight and bias"
 // REMARK-SAME: Remark="batch_norm affine parameters and statistics stay f32 in module 'bn1'"
 // REMARK-SAME: gathered_bytes=32, policy_bytes=16
 module @affine_stays_f32 {

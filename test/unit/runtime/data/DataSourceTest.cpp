@@ -161,16 +161,31 @@ TEST_F(DataTest, TokensAreShiftedOnce) {
   };
   const auto plain = openTokenData(path, inputs);
   EXPECT_EQ(readSamples<int64_t>(**plain, 1, 0, 1, 3)[0], 1);
-  EXPECT_TRUE(has(plain, "target 'labels' of position i: token i + 1"));
+  EXPECT_TRUE(has(plain, "input 'labels' at position i is token i + 1"));
   inputs[1].isShifted = true;
   const auto byModel = openTokenData(path, inputs);
   EXPECT_EQ(readSamples<int64_t>(**byModel, 1, 0, 1, 3)[0], 0);
-  EXPECT_TRUE(has(byModel, ": token i + 1, as the model shifts it itself"));
+  EXPECT_TRUE(has(byModel, "is token i + 1, as the model shifts it itself"));
   EXPECT_FALSE(has(byModel, "warning"));
   const auto twice = openTokenData(path, inputs, 1);
   EXPECT_EQ(readSamples<int64_t>(**twice, 1, 0, 1, 3)[0], 1);
-  EXPECT_TRUE(has(twice, ": token i + 2"));
+  EXPECT_TRUE(has(twice, "is token i + 2"));
   EXPECT_TRUE(has(twice, "warning: language models predict token i + 1"));
+}
+
+// numpy's integers have 64 bits.
+TEST_F(DataTest, WiderTokensAreNotReadAsUint16) {
+  const std::vector<Input> inputs = {{"tokens", Dtype::I64, {1, 2}, 10, {}},
+                                     {"targets", Dtype::I64, {1, 2}, 10, {}}};
+  const std::string path = folder.file("tokens.bin");
+  writeFile(path, textOf(std::vector<int64_t>{5, 6, 0, 7, 8}));
+  EXPECT_EQ(openTokenData(path, inputs).status().code(), ErrorCode::E0405);
+  writeFile(path, textOf(std::vector<int32_t>{5, 6, 0, 7, 8}));
+  const Status status = openTokenData(path, inputs).status();
+  EXPECT_EQ(status.code(), ErrorCode::E0405);
+  EXPECT_NE(status.help().find("tokens:uint32:FILE"), std::string::npos);
+  writeFile(path, textOf(std::vector<uint16_t>{5, 0, 6, 0, 7, 1}));
+  EXPECT_TRUE(openTokenData(path, inputs).ok());
 }
 
 TEST_F(DataTest, TokensMayBeInSeveralFilesOfAnyLayout) {
