@@ -26,13 +26,19 @@ int64_t samplesOfAll(const Artifact &artifact, const TrainOptions &options) {
          (options.replicateData ? 1 : artifact.manifest.mesh.ranks());
 }
 
-/// "memory per rank: 4.21 MiB (4,416,064 B)", and on a line of its own what it
-/// is for. What the plan has for the arena is shown where it is not the same.
+/// "4.08 MiB (4,275,840 B)".
+static std::string describe(size_t size) {
+  const auto bytes = static_cast<int64_t>(size);
+  return printBytes(bytes) + " (" + printCount(bytes) + " B)";
+}
+
+/// What is planned, and what libraries of processors work in; in a line of its
+/// own what the former is for. What the plan has for the arena is shown where
+/// that is not the same.
 static std::string describe(const MemoryReport &memory, size_t plannedArena) {
-  const auto total = static_cast<int64_t>(memory.arena + memory.states +
-                                          memory.inputs + memory.scratch);
-  std::string text = "memory per rank: " + printBytes(total) + " (" +
-                     printCount(total) + " B)\n";
+  std::string text = "memory per rank: " +
+                     describe(memory.arena + memory.states + memory.inputs) +
+                     ", scratch: " + describe(memory.scratch) + "\n";
   const auto add = [&](const char *part, size_t bytes) {
     text += std::string("  ") + part + ": " +
             printBytes(static_cast<int64_t>(bytes));
@@ -42,7 +48,6 @@ static std::string describe(const MemoryReport &memory, size_t plannedArena) {
     add("planned", plannedArena);
   add("states", memory.states);
   add("inputs", memory.inputs);
-  add("scratch", memory.scratch);
   return text;
 }
 

@@ -23,7 +23,8 @@ import trained
 
 # The weights of all benchmarks, twice.
 SHARED_BYTES = 20e9
-MEMORY = re.compile(r"^memory per rank: .* \(([\d,]+) B\)$", re.MULTILINE)
+MEMORY = re.compile(r"^memory per rank: .* \(([\d,]+) B\), scratch: .* \(([\d,]+) B\)$",
+                    re.MULTILINE)
 
 
 @dataclasses.dataclass
@@ -142,6 +143,6 @@ def roomy_folder():
 
 def bytes_of_rank(output):
     """What a rank takes by the header of shardrun, which has a line like
-    `memory per rank: 4.21 MiB (4,416,064 B)`; None without one."""
+    `memory per rank: 4.08 MiB (4,275,840 B), scratch: 0 B (0 B)`; None without one."""
     found = MEMORY.search(output)
-    return int(found[1].replace(",", "")) if found else None
+    return sum(int(number.replace(",", "")) for number in found.groups()) if found else None

@@ -171,7 +171,7 @@ class LibrariesTest(Scratch):
 
 
 class MemoryTest(unittest.TestCase):
-    HEADER = ("model: m\nmemory per rank: 1.24 KiB (1,270 B)\n"
+    HEADER = ("model: m\nmemory per rank: 1.14 KiB (1,170 B), scratch: 100 B (100 B)\n"
               "  arena: 1.00 KiB  planned: 900 B  states: 246 B\nstep: 1")
 
     def test_the_plan_is_read_from_the_header(self):

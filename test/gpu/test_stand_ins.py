@@ -35,7 +35,7 @@ def value(name):
 loss = 1.5 if "--no-graph" in words and os.environ.get("FAULTY") else 1.0
 steps = int(value("--steps"))
 if "--quiet" not in words:
-    print("memory per rank: 2.00 MiB (2,097,152 B)")
+    print("memory per rank: 2.00 MiB (2,097,152 B), scratch: 0 B (0 B)")
 if value("--log"):
     with open(value("--log"), "w") as file:
         for step in range(1, steps + 1):

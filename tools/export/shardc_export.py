@@ -426,6 +426,10 @@ def call_factory(name, allocate=True, mode=without_data.ModuleWithoutData):
         factory = getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError) as error:
         raise ExportError(f"cannot load '{name}': {error}") from error
+    if not callable(factory):
+        raise ExportError(
+            f"'{name}' is not a function: expected one that returns (module, example "
+            f"inputs), got {type(factory).__name__}")
     try:
         if allocate:
             result = factory()

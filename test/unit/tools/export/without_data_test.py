@@ -72,6 +72,11 @@ def converted():
 
 
 class WithoutDataTest(unittest.TestCase):
+    def test_a_name_of_something_else_is_refused(self):
+        with self.assertRaisesRegex(shardc_export.ExportError,
+                                    "is not a function: expected .* got module"):
+            shardc_export.call_factory("without_data_test:torch")
+
     def test_a_module_without_data_cannot_be_converted(self):
         with self.assertRaisesRegex(shardc_export.ExportError, "--meta: PyTorch cannot"):
             shardc_export.call_factory("without_data_test:converted", allocate=False)
