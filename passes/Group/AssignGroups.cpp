@@ -202,11 +202,13 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
                        << "): '" << llvm::join(close, "', '") << "'";
   const auto ofClass =
       llvm::count_if(forward.modules, [&](const CalledModule &called) {
-        return StringRef(called.type).ends_with(selection.entry);
+        return called.type == selection.entry ||
+               StringRef(called.type).ends_with("." + selection.entry);
       });
   if (ofClass > 0)
     error.attachNote() << "'" << selection.entry << "' is the class of "
-                       << ofClass << " modules; modules are named by path";
+                       << ofClass << (ofClass == 1 ? " module" : " modules")
+                       << "; modules are named by path";
   if (isForRecompute)
     error.attachNote() << "help: --recompute is either one of 'none', 'full', "
                           "'selective', 'alternate' and 'auto', or a list of "

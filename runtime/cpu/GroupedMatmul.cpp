@@ -4,8 +4,8 @@
 // How many rows a group has is data, so that oneDNN's primitives are made for
 // any number of rows. A part is a group's block of columns: rows are not cut,
 // because each part packs its block of B, and which parts there are follows
-// from shapes alone. Products with packed operands have parts by the groups'
-// rows, which changes no bit.
+// from shapes alone. Products of packed operands are split by the sizes of the
+// groups, which does not change their bits.
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cpu/LibraryCallKinds.h"

@@ -10,8 +10,8 @@
 // The scheme is that of K. Goto and R. van de Geijn, "Anatomy of
 // High-Performance Matrix Multiplication", ACM TOMS 34 (2008).
 //
-// An element of C is the sum over blocks of k, in order, of sums in the order
-// of k, and then the bias. That depends on k alone.
+// An element of C is computed block by block of k, in order within each block;
+// the bias is added last. How k is cut depends on k only.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_CPU_PACKEDPRODUCT_H

@@ -97,8 +97,8 @@ static std::string dtypesOf(const ReportedModule &module) {
   return text;
 }
 
-/// The beginning of `name` if beside it and `others` characters a line has no
-/// room for four figures within 80 columns.
+/// Shortens `name` where it and `others` characters would leave less room than
+/// four figures need in 80 columns.
 static std::string cut(const std::string &name, size_t others) {
   constexpr size_t all = 37, min = 8;
   const size_t room = std::max(min, all - std::min(all, others));

@@ -373,9 +373,9 @@ void addPlanCommand(CLI::App &app, Run &run) {
   command
       ->add_flag(
           "--alternatives", arguments->alternatives,
-          "Also plan every combination of --reshard and --recompute, and one "
-          "with the modules that are left in the root as groups of their own; "
-          "print memory and time of each")
+          "Also plan every combination of --reshard and --recompute, and "
+          "wrapping the modules of the root group; print memory and time of "
+          "each")
       ->excludes("--json")
       ->group("Plan");
   command
