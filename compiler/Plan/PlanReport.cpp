@@ -98,16 +98,21 @@ static ArenaPeak findPeakWith(const std::vector<ArenaRange> &ranges,
   return peak;
 }
 
-/// What holds memory at the peak, by module and purpose.
+/// What holds memory at the peak, by purpose and by the group whose buffer it
+/// is or the module that writes it.
 static std::vector<MemoryContributor>
 findContributors(const format::Program &program,
                  const std::vector<ArenaRange> &ranges, size_t peak) {
   std::map<std::pair<std::string, std::string>, int64_t> bytes;
   for (const ArenaRange &range : ranges)
-    if (range.first <= peak && peak <= range.last)
-      bytes[{withoutNumbers(program.commands[range.first].module),
-             std::string(arenaPurposes[static_cast<size_t>(range.purpose)])}] +=
+    if (range.first <= peak && peak <= range.last) {
+      const Command &owner =
+          program.commands[range.collective.value_or(range.first)];
+      bytes[{
+          withoutNumbers(isCollective(owner.kind) ? owner.label : owner.module),
+          std::string(arenaPurposes[static_cast<size_t>(range.purpose)])}] +=
           range.bytes;
+    }
   std::vector<MemoryContributor> contributors;
   for (const auto &[key, sum] : bytes)
     contributors.push_back({key.first, key.second, sum});

@@ -27,8 +27,9 @@ struct MemoryPart {
   bool isPersistent = false;
 };
 
-/// Modules whose values take memory at the peak. Numbers in paths are replaced
-/// by `*`, so that equal layers are one.
+/// Modules whose values take memory at the peak, or groups whose parameters are
+/// gathered or gradients reduced. Numbers in paths are replaced by `*`, so that
+/// equal layers are one.
 struct MemoryContributor {
   std::string modules;
   std::string purpose;

@@ -166,15 +166,19 @@ static void joinBuffers(std::vector<ArenaRange> &ranges, const Program &program,
     size_t last = 0;
     for (const ArenaRange *part : parts)
       last = std::max(last, part->last);
-    for (ArenaRange *part : parts)
+    for (ArenaRange *part : parts) {
       part->last = last;
+      part->collective = command;
+    }
   }
   for (const auto &[command, parts] : reduced) {
     size_t first = command;
     for (const ArenaRange *part : parts)
       first = std::min(first, part->first);
-    for (ArenaRange *part : parts)
+    for (ArenaRange *part : parts) {
       part->first = first;
+      part->collective = command;
+    }
   }
 }
 

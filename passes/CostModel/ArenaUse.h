@@ -18,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,8 @@ struct ArenaRange {
   size_t first = 0;
   size_t last = 0;
   ArenaPurpose purpose = ArenaPurpose::Activations;
+  /// The gather or reduction whose buffer it belongs to, if any.
+  std::optional<size_t> collective = std::nullopt;
 };
 
 /// All ranges of the training step on rank 0, by their first commands. What is

@@ -213,6 +213,11 @@ computeTile(const T *a, const T *b, int64_t depth, bool isFirst,
             const Target<T> &target) {
   constexpr int64_t rows = tileRows<Vectors, T>;
   constexpr int64_t columns = tileColumns<Vectors, T>;
+  // C comes from memory, too, and is needed when all of k is done.
+  for (int64_t i = 0; i < target.rows; ++i) {
+    __builtin_prefetch(target.c.row(i), /*rw=*/1);
+    __builtin_prefetch(target.c.row(i) + target.columns - 1, /*rw=*/1);
+  }
   if (target.rows == rows && target.columns == columns) {
     if (isFirst)
       multiplyPanels<Vectors, false, T>(a, b, depth, target.c);
@@ -304,6 +309,9 @@ static constexpr int64_t maxBlockElements = 1 << 15;
 /// unless one took less than 30 microseconds or more than 200.
 static constexpr int64_t wantedParts = 64;
 static constexpr int64_t minOperations = 4'000'000, maxOperations = 32'000'000;
+/// What a part reads at least of adjacent lines, a cache line: the parts on
+/// both sides read those at its ends again.
+static constexpr int64_t minAdjacentBytes = 64;
 
 template <typename T>
 PackedProduct<T>::PackedProduct(int64_t m, int64_t n, int64_t k,
@@ -332,7 +340,10 @@ PackedProduct<T>::PackedProduct(int64_t m, int64_t n, int64_t k,
       std::clamp(2 * m * n * k / wantedParts, minOperations, maxOperations);
   const int64_t ofPanel =
       std::max<int64_t>(1, 2 * packedOnce().lines * panels.width * k);
-  panelsOfPart = std::max<int64_t>(1, operationsOfPart / ofPanel);
+  const int64_t bytesOfPanel =
+      panels.lineStride == 1 ? panels.width * sizeof(T) : minAdjacentBytes;
+  panelsOfPart = std::max(operationsOfPart / ofPanel,
+                          (minAdjacentBytes + bytesOfPanel - 1) / bytesOfPanel);
   panelsOfBlock = std::min(inCache, panelsOfPart);
 }
 

@@ -50,13 +50,17 @@ template <typename T>
 struct LaneSums {
   Lanes high = {}, low = {};
 
-  /// Adds the squares of elements of type T.
+  /// Adds the squares of elements of type T. What the sum loses is exact where
+  /// the larger term comes first (Dekker's FastTwoSum); a NaN counts as
+  /// smaller, which keeps it in the sum.
   template <typename T>
   [[gnu::always_inline]] inline void add(Lanes value) {
     const Lanes square = value * value;
-    const Lanes sum = high + square;
-    const Lanes part = sum - high;
-    Lanes error = (high - (sum - part)) + (square - part);
+    const auto isLarger = square > high;
+    const Lanes larger = isLarger ? square : high;
+    const Lanes smaller = isLarger ? high : square;
+    const Lanes sum = larger + smaller;
+    Lanes error = smaller - (sum - larger);
     if constexpr (sizeof(T) == sizeof(double))
       for (int lane = 0; lane < lanes; ++lane)
         error[lane] += std::fma(value[lane], value[lane], -square[lane]);

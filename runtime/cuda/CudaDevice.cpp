@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/cuda/CudaDevice.h"
+#include "runtime/format/CommandKinds.h"
 
 #include <algorithm>
 
@@ -282,12 +283,6 @@ StatusOr<CudaEnd> CudaDevice::endOf(const format::Command &command) {
                  *own};
 }
 
-static bool isCollective(format::CommandKind kind) {
-  using format::CommandKind;
-  return kind == CommandKind::AllGather || kind == CommandKind::ReduceScatter ||
-         kind == CommandKind::AllReduce;
-}
-
 StatusOr<size_t> CudaDevice::prepare(const format::Command &command,
                                      std::span<const DeviceAddress> operands,
                                      DeviceAddress workspace) {
@@ -296,7 +291,7 @@ StatusOr<size_t> CudaDevice::prepare(const format::Command &command,
   if (Status status = prepareEvents(command); !status.ok())
     return status;
   std::optional<CudaEnd> end;
-  if (isCollective(command.kind)) {
+  if (format::isCollective(command.kind)) {
     StatusOr<CudaEnd> found = endOf(command);
     if (!found.ok())
       return noteCommand(found.status(), command);
