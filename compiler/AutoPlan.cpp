@@ -173,12 +173,13 @@ int PlanChooser::checkNames() {
 int PlanChooser::checkBudget() {
   if (budget >= graph().persistentBytes)
     return 0;
-  return failWith(Status(ErrorCode::E0802,
-                         "the memory budget of " + printBytes(budget) +
-                             " is too small: every plan needs " +
-                             printBytes(graph().persistentBytes) +
-                             " beside activations and gathered parameters")
-                      .addNote("of which " + describePersistent()));
+  return failWith(
+      Status(ErrorCode::E0802, "the memory budget of " + printBytes(budget) +
+                                   " is too small: every plan needs " +
+                                   printBytes(graph().persistentBytes) +
+                                   " in addition to activations and gathered "
+                                   "parameters")
+          .addNote("that is " + describePersistent()));
 }
 
 //===----------------------------------------------------------------------===//

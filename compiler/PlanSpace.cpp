@@ -436,9 +436,9 @@ PlanSpace::handPlans(int64_t budgetBytes) const {
           uniformPlan(graph, form, word == "never" ? word : "always", prefetch);
       if (word == "default")
         keepDefault(plan);
-      std::string name = options.reshard == autoWord ? word : "";
+      std::string name = options.reshard == autoWord ? "reshard " + word : "";
       if (options.recompute == autoWord)
-        name += (name.empty() ? "" : ", ") +
+        name += (name.empty() ? "recompute " : ", recompute ") +
                 std::string(recomputeForms[static_cast<size_t>(form)]);
       add(name.empty() ? "prefetch " + std::to_string(prefetch) : name, plan);
     }

@@ -29,6 +29,9 @@ static std::string autoOption(const Options &options) {
 
 int resolveAuto(const std::string &input, Options &options) {
   if (!isAuto(options)) {
+    if (!options.machine.empty())
+      if (const auto machine = findMachine(options.machine); !machine.ok())
+        return fail(machine.status());
     for (const auto &[option, value] :
          {std::pair("--memory-budget", options.memoryBudget),
           std::pair("--machine", options.machine)})

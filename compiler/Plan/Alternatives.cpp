@@ -150,13 +150,13 @@ std::optional<std::string> findChangeThatFits(const Options &options,
 }
 
 std::string printAlternatives(const std::vector<Alternative> &alternatives) {
-  Table table;
-  table.add({"alternative", "memory per rank", "", "fits", "step time"});
+  Table table(/*left=*/4);
+  table.add({"step time", "memory per rank", "", "fits", "  alternative"});
   for (const Alternative &each : alternatives)
-    table.add({(each.isAsked ? "> " : "  ") + each.flags,
-               printCount(each.bytes), printBytes(each.bytes),
-               each.fits ? "yes" : "no", printSeconds(each.seconds)});
-  return "\n" + table.print();
+    table.add({printSeconds(each.seconds), printCount(each.bytes),
+               printBytes(each.bytes), each.fits ? "yes" : "no",
+               (each.isAsked ? "> " : "  ") + each.flags});
+  return "\n" + table.print() + "> is what was asked for\n";
 }
 
 } // namespace shardc

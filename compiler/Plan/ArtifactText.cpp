@@ -116,7 +116,9 @@ static constexpr std::array<std::pair<std::string_view, std::string_view>, 5>
 
 static std::vector<MemoryRow> rowsOf(const Artifact &artifact) {
   const Summary &summary = artifact.summary;
-  std::map<std::string, int64_t> states = summary.persistentBytes;
+  std::map<std::string, int64_t> states;
+  for (const MemoryPart &part : statesByKind(artifact.parameters.states))
+    states[part.name] = part.bytes;
   std::vector<MemoryRow> rows;
   for (const auto &[kind, name] : namesOfStates)
     if (const auto found = states.extract(std::string(kind)))
@@ -131,7 +133,7 @@ static std::vector<MemoryRow> rowsOf(const Artifact &artifact) {
   }
   int64_t inputs = 0;
   for (const Input &input : artifact.parameters.inputs)
-    inputs += elementCount(input.shape) * byteSize(input.dtype);
+    inputs += allocatedBytes(elementCount(input.shape), input.dtype);
   rows.push_back({"inputs", inputs});
   rows.push_back({"arena", summary.arenaBytes});
   for (const auto &[purpose, bytes] : summary.peakBytes)
@@ -205,8 +207,10 @@ static std::string printGroups(const std::vector<GroupSummary> &groups) {
   return "\n" + table.print() +
          "Collectives: number (bytes) per rank and micro-batch" +
          (all.allReduces != 0 ? ", all-reduces per step" : "") +
-         ". A group whose\nparameters have two dtypes has one of each for each "
-         "dtype. A line for several\ngroups gives the numbers of one.\n";
+         ". A group with\n"
+         "two dtypes has separate collectives for each dtype. A line for "
+         "several groups\n"
+         "shows the numbers of one.\n";
 }
 
 std::string printArtifact(const Artifact &artifact) {
@@ -236,7 +240,7 @@ static std::string describeCommands(const Program &program) {
   }
   return printCount(static_cast<int64_t>(kernels.size())) + ", launched " +
          printCount(launches) + " times per step; " + printCount(calls) +
-         " library calls";
+         (calls == 1 ? " library call" : " library calls");
 }
 
 std::string printSummaryLines(const Artifact &artifact,

@@ -275,7 +275,7 @@ std::string describeForecast(const PlanReport &report) {
          printSeconds(report.time.seconds) + " per step " +
          (report.runtime == "fsdp2"
               ? "under FSDP2, by shardc's forecast."
-              : "compiled by shardc; --runtime fsdp2 forecasts PyTorch's.");
+              : "in shardrun. To forecast PyTorch, add --runtime fsdp2.");
 }
 
 std::string

@@ -160,9 +160,7 @@ static void addArena(const Artifact &artifact, int64_t microBatches,
   memory.contributors = findContributors(program, ranges, peak.command);
 }
 
-/// Kinds of states in the order of their roles; what optimizers keep by key.
-static std::vector<MemoryPart>
-statesByKind(const std::vector<format::State> &states) {
+std::vector<MemoryPart> statesByKind(const std::vector<format::State> &states) {
   std::map<std::pair<format::Role, std::string>, int64_t> bytes;
   for (const format::State &state : states)
     bytes[{state.role, std::string(kindOf(state))}] +=

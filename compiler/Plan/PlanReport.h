@@ -179,6 +179,10 @@ struct PlanReport {
 /// (runtime/device/Device.h).
 int64_t allocatedBytes(int64_t elements, format::Dtype dtype);
 
+/// The allocated bytes of a rank's states by kind, in the order of their roles;
+/// of what optimizers keep, by key.
+std::vector<MemoryPart> statesByKind(const std::vector<format::State> &states);
+
 /// What a report calls a command: its label, else what it calls, else its kind.
 std::string nameOf(const format::Command &command);
 

@@ -145,8 +145,9 @@ static std::string printGroups(const PlanReport &report) {
                            [&](const GroupPlan &group) {
                              return group.*member == groups[0].*member;
                            })) {
-      common += (common.empty() ? "all groups: " : ", ") + std::string(name) +
-                " " + groups[0].*member;
+      if (!(groups[0].*member).empty())
+        common += (common.empty() ? "all groups: " : ", ") + std::string(name) +
+                  " " + groups[0].*member;
     } else {
       header.emplace_back(name);
       columns.push_back(member);
@@ -214,14 +215,14 @@ static std::string printExplained(const PlanChoice &choice) {
   if (choice.explained.empty())
     return "";
   Table table;
-  table.add(
-      {"> chosen", "reshard", "recompute", "step time", "memory", "fits"});
+  table.add({"  group", "reshard", "recompute", "step time", "memory", "fits"});
   for (const ExplainedDecision &each : choice.explained)
     table.add({(each.isChosen ? "> " : "  ") + shortGroupName(each.group),
                each.reshard, each.recompute,
                printChange(each.seconds, printSeconds),
                printChange(each.bytes, printBytes), each.fits ? "yes" : "no"});
-  return "\n" + table.print();
+  return "\n" + table.print() +
+         "> is chosen; step time and memory are changes from it\n";
 }
 
 std::string printPlan(const PlanReport &report) {

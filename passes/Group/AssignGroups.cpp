@@ -171,6 +171,11 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
           << "' groups no blocks: it groups modules that forward calls "
              "consecutively and whose paths differ only in a trailing number; "
              "group other modules with A&B";
+    if (!selection.wrapsNothing.empty())
+      getOperation().emitWarning()
+          << "'" << selection.wrapsNothing
+          << "' wraps no module: none has so many parameters outside of the "
+             "modules that other entries wrap";
     return selection.groups;
   case Problem::invalidEntry:
     emitNumberedError(getOperation(), "E0203")
@@ -332,11 +337,9 @@ static void reportRoot(Location location, ArrayRef<ParameterGroup> groups,
                                .function("root"))
       << remark::metric("elements", elements)
       << remark::metric("largest other group", largest)
-      << remark::reason(
-             "the root's parameters stay gathered for the whole step")
+      << "the root group's parameters stay gathered for the whole step"
       << remark::suggest(
-             "wrap modules of it, too: {0}; shardc plan --wrap auto "
-             "tries it",
+             "consider wrapping also {0}; shardc plan --wrap auto tries it",
              llvm::join(modules.getArrayRef(), ", "));
 }
 
@@ -428,11 +431,20 @@ void AssignGroupsPass::writeGroups(func::FuncOp function, fsdp::MeshOp mesh,
                                    ArrayRef<GroupPolicy> policies) {
   OpBuilder builder(function);
   SmallVector<std::string> names = nameGroups(getOperation(), groups);
+  const std::vector<std::string> entries =
+      splitPatterns(std::string_view(wrap.getValue()));
   for (auto [decided, policy, name] :
        llvm::zip_equal(groups, policies, names)) {
     if (decided.parameters.empty() && !decided.modules.empty() &&
-        !castsAnything(policy))
+        !castsAnything(policy)) {
+      if (llvm::is_contained(entries, llvm::join(decided.modules, "&")))
+        getOperation().emitWarning()
+            << "wrapping '" << name
+            << "' has no effect: it has no parameters of its own; tied ones "
+               "belong to the innermost wrapped module that contains all "
+               "their uses";
       continue;
+    }
     SmallVector<fsdp::ModuleOp> calls;
     for (StringRef path : decided.modules)
       llvm::append_range(calls, forward.calls[path]);

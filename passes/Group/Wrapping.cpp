@@ -293,7 +293,7 @@ private:
     const std::optional<int64_t> min = numberBehind(entry, minPrefix);
     if (!min)
       return fail(Problem::invalidEntry, entry,
-                  "expected a positive number of elements");
+                  "expected a whole number of parameters, such as >=1000000");
     std::vector<size_t> order(problem.modules.size());
     std::iota(order.begin(), order.end(), size_t(0));
     auto depth = [&](size_t i) {
@@ -303,6 +303,7 @@ private:
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
       return std::pair(-depth(a), a) < std::pair(-depth(b), b);
     });
+    const size_t before = selection.groups.size();
     for (size_t module : order) {
       const std::string &path = problem.modules[module].path;
       if (!entryOf[module].empty() || elementsLeftIn(path) < *min)
@@ -310,6 +311,8 @@ private:
       entryOf[module] = entry;
       selection.groups.push_back({path});
     }
+    if (selection.groups.size() == before)
+      selection.wrapsNothing = entry;
     return true;
   }
 

@@ -86,6 +86,8 @@ struct WrapSelection {
   std::string reason;
   /// Whether an entry `blocks:N` finds no neighbours to join.
   bool joinsNothing = false;
+  /// An entry `>=N` that wraps nothing.
+  std::string wrapsNothing;
 };
 
 /// Selects modules. An entry is

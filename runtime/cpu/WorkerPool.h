@@ -65,12 +65,15 @@ public:
   WorkerPool &operator=(const WorkerPool &) = delete;
 
   int threads() const { return static_cast<int>(helpers.size()) + 1; }
+  /// Parts of all runs so far.
+  int64_t partsRun() const { return partCount; }
 
   /// Calls work(part, worker) for every part in [0, parts), in any order and
   /// on any worker in [0, threads()), and returns when all are done. `work`
   /// must not throw.
   template <typename Work>
   void run(int64_t parts, Work &&work) {
+    partCount += parts;
     if (parts <= 1 || helpers.empty()) {
       for (int64_t part = 0; part < parts; ++part)
         work(part, 0);
@@ -113,6 +116,7 @@ private:
   void takeTickets(int worker);
 
   const SpinPolicy spin;
+  int64_t partCount = 0;
   std::atomic<uint64_t> state{0};
   std::atomic<Function> function{nullptr};
   std::atomic<void *> context{nullptr};

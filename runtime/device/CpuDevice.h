@@ -47,6 +47,7 @@ public:
   Status enqueue(size_t command) override;
   void record(int64_t, int64_t) override {}
   Status synchronize() override { return Status(); }
+  int64_t partsRun() const override { return resources.workers.partsRun(); }
 
   const format::Command &source(size_t command) const {
     return *commands[command].source;

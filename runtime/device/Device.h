@@ -126,6 +126,10 @@ public:
   /// Returns when all that was enqueued is complete.
   virtual Status synchronize() = 0;
 
+  /// Into how many parts threads of a processor have divided the commands so
+  /// far; 0 of other devices.
+  virtual int64_t partsRun() const { return 0; }
+
   /// Whether the device itself measures when commands run, because that is
   /// later than when they are enqueued.
   virtual bool timesCommands() const { return false; }

@@ -59,9 +59,11 @@ Status Executor::blame(Status status) const {
 Status Executor::enqueue(const Entry &entry) const {
   if (!resources.profile || resources.device.timesCommands())
     return resources.device.enqueue(entry.command);
+  const int64_t parts = resources.device.partsRun();
   const RankProfile::Clock::time_point begin = RankProfile::Clock::now();
   Status status = resources.device.enqueue(entry.command);
-  resources.profile->add(entry.number, begin, RankProfile::Clock::now());
+  resources.profile->add(entry.number, begin, RankProfile::Clock::now(),
+                         resources.device.partsRun() - parts);
   return status;
 }
 

@@ -25,7 +25,7 @@ RankProfile::RankProfile(const format::Program &program, int64_t microBatches,
 }
 
 void RankProfile::add(int64_t command, Clock::time_point begin,
-                      Clock::time_point end) {
+                      Clock::time_point end, int64_t parts) {
   if (current.step == noStep)
     return;
   auto since = [](Clock::time_point later, Clock::time_point earlier) {
@@ -40,6 +40,7 @@ void RankProfile::add(int64_t command, Clock::time_point begin,
   current.begin = since(begin, zero);
   current.end = since(end, zero);
   current.command = static_cast<int32_t>(command);
+  current.parts = parts;
   list.push_back(current);
 }
 

@@ -31,6 +31,8 @@ public:
     int64_t step = 0;
     int32_t microBatch = 0;
     int32_t command = 0;
+    /// That threads of a processor divided it into.
+    int64_t parts = 0;
   };
 
   /// All times that a command ran.
@@ -54,7 +56,8 @@ public:
   /// The commands that follow belong to no step, and are not recorded.
   void pause() { current.step = noStep; }
 
-  void add(int64_t command, Clock::time_point begin, Clock::time_point end);
+  void add(int64_t command, Clock::time_point begin, Clock::time_point end,
+           int64_t parts = 0);
 
   /// A step took `duration` all in all.
   void addStep(Clock::duration duration) { stepTime += duration; }

@@ -36,7 +36,9 @@ std::string printBytes(int64_t bytes) {
 }
 
 std::string printSeconds(double seconds) {
-  if (seconds >= 0.9995 || seconds == 0)
+  if (seconds == 0)
+    return "0 s";
+  if (seconds >= 0.9995)
     return printShort(seconds) + " s";
   if (seconds >= 0.9995e-3)
     return printShort(seconds * 1e3) + " ms";

@@ -1,4 +1,4 @@
-//===- Terminal.cpp - Colors and progress on standard error ---------------===//
+//===- Terminal.cpp - Colors, progress, and the width of lines ------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
 // Escape sequences of ECMA-48, which all terminals of today understand.
@@ -6,10 +6,12 @@
 
 #include "runtime/format/Terminal.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace shardc {
@@ -44,6 +46,14 @@ static const char *colorOf(MessageKind kind) {
 std::string colored(MessageKind kind, const std::string &text) {
   static const bool isColored = hasColors();
   return isColored ? colorOf(kind) + text + "\033[0m" : text;
+}
+
+int terminalColumns() {
+  constexpr int min = 80;
+  winsize size = {};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0
+             ? std::max<int>(min, size.ws_col)
+             : min;
 }
 
 ProgressLine::ProgressLine() : isTerminal(shardc::isTerminal()) {}

@@ -1,8 +1,8 @@
-//===- Terminal.h - Colors and progress on standard error -----------------===//
+//===- Terminal.h - Colors, progress, and the width of lines --------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// What programs print for people on standard error. Into a file or a pipe goes
-// plain text, without progress.
+// What programs print for people. Into a file or a pipe goes plain text in
+// lines of 80 columns, without progress.
 //===----------------------------------------------------------------------===//
 
 #ifndef SHARDC_RUNTIME_FORMAT_TERMINAL_H
@@ -21,6 +21,9 @@ enum class MessageKind { Error, Warning, Remark, Note, Help };
 /// `text` in the color of its kind, if standard error is a terminal. NO_COLOR
 /// (https://no-color.org) and TERM=dumb turn colors off.
 std::string colored(MessageKind kind, const std::string &text);
+
+/// Columns of standard output: 80, or more if it is a wider terminal.
+int terminalColumns();
 
 /// The last line of a terminal, which is overwritten; nothing elsewhere.
 class ProgressLine {

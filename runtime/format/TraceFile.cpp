@@ -90,6 +90,8 @@ void TraceFile::add(const TraceSlice &slice) {
                       ",\"step\":" + std::to_string(slice.step);
   if (slice.microBatch)
     event += ",\"micro_batch\":" + std::to_string(*slice.microBatch);
+  if (slice.parts > 0)
+    event += ",\"parts\":" + std::to_string(slice.parts);
   event += "},\"pid\":" + std::to_string(rank) +
            ",\"ts\":" + microseconds(slice.begin) +
            ",\"dur\":" + microseconds(slice.end - slice.begin) + "}";

@@ -29,6 +29,8 @@ struct TraceSlice {
   /// From 1.
   int64_t step = 1;
   std::optional<int64_t> microBatch;
+  /// That threads of a processor divided it into.
+  int64_t parts = 0;
 };
 
 class TraceFile {

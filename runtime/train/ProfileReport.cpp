@@ -122,7 +122,9 @@ static void printRows(const std::string &title, const std::vector<Row> &rows,
 
 /// A command in a line of the table.
 static std::string describe(const Command &command, size_t number) {
-  std::string text = std::to_string(number) + " " + kernelOf(command);
+  std::string text = "#" + std::to_string(number) + " " + kernelOf(command);
+  if (isCollective(command.kind) && !command.label.empty())
+    return text + " of group " + command.label;
   if (!command.label.empty())
     text += " '" + command.label + "'";
   return command.module.empty() ? text : text + " in " + command.module;
@@ -173,8 +175,8 @@ Status writeTrace(const Artifact &artifact, const Profiles &profiles,
     for (const RankProfile::Slice &slice : profiles[rank]->slices()) {
       const int64_t section =
           program.commands[static_cast<size_t>(slice.command)].section;
-      format::TraceSlice traced = {
-          slice.command, slice.begin, slice.end, slice.step, {}};
+      format::TraceSlice traced = {slice.command, slice.begin, slice.end,
+                                   slice.step,    {},          slice.parts};
       if (program.sections[static_cast<size_t>(section)].repeat !=
           format::Repeat::Once)
         traced.microBatch = slice.microBatch;

@@ -111,8 +111,8 @@ static Status runRank(const TrainingRun &run, RankTrainer &rank, StepLog *log,
   }
   if (output && log && log->skippedSteps() > 0)
     *output << "note: " << log->skippedSteps() << " of " << run.options.steps
-            << " steps were skipped, because losses or gradients were not "
-               "finite"
+            << (log->skippedSteps() == 1 ? " steps was" : " steps were")
+            << " skipped, because losses or gradients were not finite"
             << std::endl;
   return Status();
 }

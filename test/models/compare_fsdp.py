@@ -76,12 +76,12 @@ python3 test/models/compare_fsdp.py --shardc build/release/bin/shardc \\
 Each column is a mesh: the ranks that parameters are sharded across, or replicas × ranks. Models with many operators
 have fewer columns. A cell contains
 
-- `dtypes 12/12`: of the floating-point tensors that modules take and return in both, matched by module, call and shape,
-  how many have the same dtype. shardc's program has no dropout of probability 0 and no unused outputs. The loss is left
-  out where PyTorch computes it in 16 bits from 16-bit logits: it is f32 in shardc;
-- the share of its limit that the worst element of losses, gradient norms, parameters, momentum and buffers uses. The
-  limit is 3 times FSDP2's own error against float64, the largest of the tensor on this mesh and on one rank
-  (`test/models/trained.py`). More than 1 is wrong;
+- `dtypes 12/12`: 12 of 12 floating-point inputs and outputs of modules have the same dtype in shardc and in FSDP2.
+  They are matched by module, call and shape; tensors that shardc removes (dropout with p=0, unused outputs) do not
+  count. The loss does not count where PyTorch computes it in 16 bits from 16-bit logits: it is f32 in shardc;
+- `0.46`: the largest error, divided by its limit, over all elements of losses, gradient norms, parameters, momentum
+  and buffers; more than 1 is a failure. The limit of a tensor is 3 times FSDP2's own largest error in it against
+  float64, on this mesh or on one rank, whichever is larger (`test/models/trained.py`);
 - `both refuse`: FSDP2 raises an error when it trains, and shardc when it compiles;
 - the number of a note if anything differs, in bold if it is an error. Also compared are which parameters are
   all-gathered together, how often and in which dtype, and in which dtype gradients are reduced. A different number of
@@ -89,8 +89,8 @@ have fewer columns. A cell contains
 
 Not compared: dtypes of gradients at module boundaries, what ranks other than the first see there, and buffers if a step
 has two micro-batches. shardc keeps BatchNorm in f32; in FSDP2 each BatchNorm is wrapped separately with
-`MixedPrecisionPolicy(output_dtype=bf16)`. There is no row for SyncBatchNorm: in PyTorch it only runs on GPUs, and here
-it is compared with the joined batch of all ranks (`models.trained.synchronized-norm.*`).
+`MixedPrecisionPolicy(output_dtype=bf16)`. There is no row for SyncBatchNorm, which in PyTorch only runs on GPUs:
+shardc's is compared with BatchNorm in one process on the samples of all ranks (`models.trained.synchronized-norm.*`).
 
 """
 TAIL = "## Every rule of FSDP2 and where it is tested"
@@ -343,14 +343,18 @@ def compare_groups(mine, theirs):
         if names and names not in my_gathers:
             differ.append(f"no group of the {len(names)} of '{min(names)}'")
         elif names and my_gathers[names] != number:
-            gathered.append(f"the group of '{min(names)}' is all-gathered "
-                            f"{my_gathers[names]:g} times, not {number}")
+            gathered.append(f"shardc all-gathers the group of '{min(names)}' "
+                            f"{times(my_gathers[names])}, FSDP2 {times(number)}")
     return differ, gathered
+
+
+def times(number):
+    return {1: "once", 2: "twice"}.get(number, f"{number:g} times")
 
 
 def shown(differences):
     """The first of several differences."""
-    more = f" ({len(differences) - 1} more)" if len(differences) > 1 else ""
+    more = f", and {len(differences) - 1} more" if len(differences) > 1 else ""
     return [differences[0] + more] if differences else []
 
 

@@ -4,9 +4,9 @@
 
     bench_nanogpt.py --python VENV/bin/python --bin build/release/bin
 
-PyTorch eager, FSDP2 over gloo and shardrun take turns on the same machine, so
-that a noisy neighbour disturbs all of them; the table has the median of the
-rounds. Model, batch and optimizer are those of pytorch_nanogpt.py, and every
+PyTorch eager, with --inductor torch.compile, FSDP2 over gloo and shardrun take
+turns on the same machine, so that a noisy neighbour disturbs all of them; the
+table has the median of the rounds. Model, batch and optimizer are those of pytorch_nanogpt.py, and every
 configuration has all cores. Standard library only; --python names an
 interpreter that has PyTorch.
 """
@@ -69,8 +69,11 @@ def configurations(options, folder):
     """{name: function that measures it once}."""
     artifacts = {ranks: compile_artifact(options, folder, ranks)
                  for ranks in (1, 2)}
+    inductor = {"torch.compile, 1 process": lambda: pytorch_rate(
+        options, "--inductor")} if options.inductor else {}
     return {
         "PyTorch eager, 1 process": lambda: pytorch_rate(options),
+        **inductor,
         "FSDP2, 1 process": lambda: pytorch_rate(options, "--fsdp2"),
         "shardc, 1 rank": lambda: shardrun_rate(options, artifacts[1], 1),
         "FSDP2, 2 processes": lambda: pytorch_rate(
@@ -104,6 +107,8 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--dropout", type=float, default=0.0)
     parser.add_argument("--cpu", default="x86-64-v3")
+    parser.add_argument("--inductor", action="store_true",
+                        help="measure torch.compile, too")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder:
         measure = configurations(options, pathlib.Path(folder))

@@ -3,6 +3,7 @@
 """Tokens per second of nanoGPT training in PyTorch, the baseline of shardc.
 
     pytorch_nanogpt.py                             eager, one process
+    pytorch_nanogpt.py --inductor                  torch.compile, one process
     pytorch_nanogpt.py --fsdp2 --processes 2       FSDP2 over gloo
     pytorch_nanogpt.py --export model.pt2          write the model for shardc
 
@@ -51,6 +52,8 @@ def step_seconds(options, rank):
         for block in model.transformer.h:
             fully_shard(block)
         fully_shard(model)
+    if options.inductor:
+        model = torch.compile(model)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
     batch = make_batch(options, rank)
     seconds = []
@@ -93,6 +96,7 @@ def measure(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--fsdp2", action="store_true")
+    parser.add_argument("--inductor", action="store_true")
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--threads", type=int, default=os.cpu_count(),
                         help="cores for all processes together")

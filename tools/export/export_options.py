@@ -20,7 +20,8 @@ def options_of(arguments=None):
     parser.add_argument("--inputs", metavar="FILE",
                         help="write the example inputs as safetensors")
     parser.add_argument("--loss", choices=LOSSES,
-                        help="attach a loss; the inputs are (input, targets)")
+                        help="attach a loss; FACTORY then returns (input, targets) as "
+                             "example inputs")
     parser.add_argument("--meta", action="store_true",
                         help="export the structure, without weights")
     parser.add_argument("--dynamic-batch", action="store_true",

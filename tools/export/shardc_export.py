@@ -184,8 +184,8 @@ def check_call(module, positional, keyword):
         inspect.signature(module.forward).bind(*positional, **keyword)
     except TypeError as error:
         if isinstance(module, WithLoss):
-            raise ExportError(f"--loss takes the example inputs (input, target) of "
-                              f"{model}: {error}") from error
+            raise ExportError(f"with --loss, the example inputs of {model} have to be "
+                              f"(input, targets): {error}") from error
         raise ExportError(
             f"{type(module).__name__}.forward does not take these example "
             f"inputs: {error}; a model that returns predictions needs --loss "

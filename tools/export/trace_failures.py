@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_leaves
 from export_error import ExportError
 from user_lines import line_of_exception
 
-DEPENDS = "depends on data, which a compiled step does not see"
+DEPENDS = "depends on the values of tensors, which are unknown at compile time"
 
 LOST = r"fake tensor in the exported program constant's list"
 # (pattern in the exception's class or message, what it means, what to do)

@@ -98,7 +98,9 @@ static void printProgram(const Artifact &artifact) {
       std::cout << " waits e" << event;
     if (command.records)
       std::cout << " records e" << *command.records;
-    if (!command.label.empty() || !command.module.empty())
+    if (isCollective(command.kind) && !command.label.empty())
+      std::cout << "   // group " << command.label;
+    else if (!command.label.empty() || !command.module.empty())
       std::cout << "   // " << command.label
                 << (command.label.empty() || command.module.empty() ? ""
                                                                     : " in ")

@@ -96,7 +96,7 @@ static void printKernelsOf(const std::string &chipName,
   const size_t figures = isKnown ? 10 : 5;
   std::vector<std::string> header = {
       "threads",   "blocks", "registers", "shared B", "stack B",
-      "occupancy", "waves",  "launches",  "MB",       "min us"};
+      "occupancy", "waves",  "launches",  "MB",       "bound us"};
   header.resize(figures);
   header.emplace_back("kernel");
   Table table(/*left=*/figures);
@@ -169,7 +169,7 @@ void printKernels(const Artifact &artifact, bool all) {
   Table kernels;
   kernels.add({"kernels", "chip", "registers", "shared B", "stack B"});
   Table step;
-  step.add({"step", "machine", "number", "MB", "min us"});
+  step.add({"step", "machine", "number", "MB", "bound us"});
   for (const std::string &chip : chips) {
     kernels.add(maxOf(chip, rows));
     for (const Machine *machine : machinesWith(chip)) {
@@ -177,7 +177,15 @@ void printKernels(const Artifact &artifact, bool all) {
       step.add(stepOf(artifact, *machine, CommandKind::Call, "library calls"));
     }
   }
-  std::cout << "\n" << kernels.print() << "\n" << step.print();
+  std::cout
+      << "\n"
+      << kernels.print() << "\n"
+      << step.print()
+      << "MB: memory traffic. bound us: what memory bandwidth and peak "
+         "throughput allow."
+      << (all ? "\nwaves: blocks divided by those that fit the GPU at once."
+              : "")
+      << "\n";
 }
 
 void printKernelsAsJson(const Artifact &artifact) {

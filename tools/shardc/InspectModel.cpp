@@ -8,6 +8,7 @@
 #include "compiler/ModelReport.h"
 #include "compiler/Plan/Table.h"
 #include "runtime/format/Quantities.h"
+#include "runtime/format/Terminal.h"
 #include "tools/shardc/Inspect.h"
 
 #include <nlohmann/json.hpp>
@@ -97,12 +98,35 @@ static std::string dtypesOf(const ReportedModule &module) {
   return text;
 }
 
-/// Shortens `name` where it and `others` characters would leave less room than
-/// four figures need in 80 columns.
-static std::string cut(const std::string &name, size_t others) {
-  constexpr size_t all = 37, min = 8;
-  const size_t room = std::max(min, all - std::min(all, others));
-  return name.size() <= room ? name : name.substr(0, room - 1) + "…";
+/// At most so many characters.
+static std::string cut(const std::string &text, size_t room) {
+  return text.size() <= room ? text : text.substr(0, room - 1) + "…";
+}
+
+/// Columns that the modules and their types may take in the short form: what
+/// the figures of a line leave, of 80 or as many as the terminal has.
+static size_t roomForModules(bool hasDtypes) {
+  const size_t figures = hasDtypes ? 57 : 43;
+  return static_cast<size_t>(terminalColumns()) - figures;
+}
+
+/// "k_proj ... v_proj  Linear  x 2", or less of it. What is cut has at least so
+/// many characters that one recognizes it.
+static std::string shortLabel(const std::string &first, const std::string &last,
+                              const std::string &type,
+                              const std::string &number, size_t room) {
+  constexpr size_t minName = 8, minType = 10;
+  const size_t others = type.size() + number.size();
+  for (const std::string &name : {first + last, first})
+    if (name.size() + others <= room)
+      return name + type + number;
+  const std::string name =
+      cut(first, std::max(minName, room - std::min(room, others)));
+  return name +
+         cut(type,
+             std::max(minType,
+                      room - std::min(room, name.size() + number.size()))) +
+         number;
 }
 
 namespace {
@@ -123,6 +147,8 @@ public:
   /// Empty where modules have different ones, which then have a column.
   const std::string &dtypeOfAll() const { return dtype; }
 
+  bool hasFolded() const { return isAnyFolded; }
+
   std::string print() {
     std::vector<std::string> header = {"module", "parameters", "bytes", "FLOPs",
                                        "activations"};
@@ -134,23 +160,29 @@ public:
   }
 
 private:
-  void add(const ReportedModule &module, const std::string &name, size_t alike);
+  void add(const ReportedModule &module, const std::string &name,
+           const std::string &last, size_t alike);
   void addTree(size_t begin, size_t end);
 
   const std::vector<ReportedModule> &modules;
   bool isShort;
+  bool isAnyFolded = false;
   std::string dtype;
   Table table;
 };
 } // namespace
 
 void ModuleTable::add(const ReportedModule &module, const std::string &name,
-                      size_t alike) {
+                      const std::string &last, size_t alike) {
   const std::string indent(static_cast<size_t>(module.depth) * 2, ' ');
-  const std::string type = (module.type.empty() ? "" : "  " + module.type) +
-                           (alike > 1 ? "  x " + std::to_string(alike) : "");
+  const std::string type = module.type.empty() ? "" : "  " + module.type;
+  const std::string number = alike > 1 ? "  x " + std::to_string(alike) : "";
+  const size_t room = roomForModules(dtype.empty());
+  isAnyFolded |= alike > 1;
   std::vector<std::string> row = {
-      indent + (isShort ? cut(name, indent.size() + type.size()) : name) + type,
+      indent + (isShort ? shortLabel(name, last, type, number,
+                                     room - std::min(room, indent.size()))
+                        : name + type),
       countText(module.parameters), printBytes(module.parameterBytes),
       module.cost ? countText(module.cost->flops) : "?",
       module.cost ? printBytes(module.cost->activationBytes) : "?"};
@@ -171,10 +203,8 @@ void ModuleTable::addTree(size_t begin, size_t end) {
       next = candidate;
       ++alike;
     }
-    std::string name = lastName(modules[i].path);
-    if (alike > 1)
-      name += " ... " + lastName(modules[next.begin].path);
-    add(modules[i], i == 0 ? "model" : name, alike);
+    add(modules[i], i == 0 ? "model" : lastName(modules[i].path),
+        alike > 1 ? " ... " + lastName(modules[next.begin].path) : "", alike);
     addTree(first.begin + 1, first.end);
     i = next.end;
   }
@@ -212,9 +242,11 @@ static void printText(const ModelReport &report, bool isShort) {
   ModuleTable modules(report.modules, isShort);
   if (!modules.dtypeOfAll().empty())
     std::printf("dtype      %s\n", modules.dtypeOfAll().c_str());
-  std::printf("\n%sFLOPs and activations are those of forward; a line of "
-              "several modules gives\nthe numbers of one of them.\n",
+  std::printf("\n%sFLOPs and activations are those of forward.\n",
               modules.print().c_str());
+  if (modules.hasFolded())
+    std::printf("A line with 'x N' stands for N equal modules and shows the "
+                "numbers of one.\n");
   printOperators(report);
 }
 

@@ -15,6 +15,7 @@
 #include "compiler/Planning.h"
 #include "passes/CostModel/Machines.h"
 #include "runtime/format/OutputFile.h"
+#include "runtime/format/Quantities.h"
 #include "runtime/format/Terminal.h"
 #include "tools/shardc/Commands.h"
 #include "tools/shardc/PlanSweep.h"
@@ -148,6 +149,12 @@ StatusOr<PlanReport> Planner::tryPlan(const Options &options) {
 int Planner::plan(const format::Machine &machine, PlannedStep &step,
                   PlanReport &report) {
   const int64_t budget = budgetOf(arguments.options, machine);
+  if (budget > static_cast<int64_t>(machine.memory.bytes.value))
+    std::cerr << "shardc: " << colored(MessageKind::Warning, "warning:")
+              << " --memory-budget " << printBytes(budget) << " is more than "
+              << machine.name << " has: "
+              << printBytes(static_cast<int64_t>(machine.memory.bytes.value))
+              << "\n";
   std::optional<PlanChoice> choice;
   if (isAuto(arguments.options)) {
     AutoPlan chosen;
@@ -373,9 +380,9 @@ void addPlanCommand(CLI::App &app, Run &run) {
   command
       ->add_flag(
           "--alternatives", arguments->alternatives,
-          "Also plan every combination of --reshard and --recompute, and "
-          "wrapping the modules of the root group; print memory and time of "
-          "each")
+          "Also plan every combination of --reshard and --recompute, and one "
+          "plan that wraps the root group's modules, too; print memory and "
+          "time of each")
       ->excludes("--json")
       ->group("Plan");
   command

@@ -151,8 +151,9 @@ static void declareDevice(CommandOptions &options, TrainLine &line) {
   options
       .add("--device", line.device, "DEVICE",
            "auto (what the artifact was compiled for), cuda, cuda:N, or "
-           "emulated (everything on CPU threads, GPU kernels included, each "
-           "stream delayed for as long as the others do not wait for it); "
+           "emulated (everything on CPU threads, GPU kernels included; a "
+           "stream runs only when another one waits for it, which exposes "
+           "missing synchronization); "
            "emulated:SEED runs GPU blocks and threads in a random order")
       .showDefault();
   options

@@ -39,7 +39,7 @@
 
 // A module is in one group at most.
 // TWICE: error: E0207: the module 'h.0' is wrapped by 'h.0' and by 'h.*'
-// SIZE: error: E0203: '>=0' is not a valid entry: expected a positive number of elements
+// SIZE: error: E0203: '>=0' is not a valid entry: expected a whole number of parameters, such as >=1000000
 // BLOCKS: error: E0203: 'blocks:0' is not a valid entry: expected a positive number of blocks
 
 // DTYPE: error: E0204: expected f32, bf16, f16 or none for param_dtype, got 'int8'

@@ -176,7 +176,7 @@ module @parameter_called_root {
 // -----
 
 // The root's parameters stay gathered: what is large could be wrapped.
-// REMARK: remark: [Missed] wrap | Category:shardc-assign-groups.root | Function=root | Reason="the root's parameters stay gathered for the whole step", Suggestion="wrap modules of it, too: embed, head; shardc plan --wrap auto tries it", elements=1000000, largest other group=16
+// REMARK: remark: [Missed] wrap | Category:shardc-assign-groups.root | Function=root | Remark="the root group's parameters stay gathered for the whole step", Suggestion="consider wrapping also embed, head; shardc plan --wrap auto tries it", elements=1000000, largest other group=16
 module @large_root {
   fsdp.parameter @embed.weight : tensor<125000x4xf32>
   fsdp.parameter @h.0.weight : tensor<4x4xf32>
