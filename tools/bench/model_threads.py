@@ -7,9 +7,9 @@
 Measures each command with one thread, and counts with many how many parts it
 is divided into (both from --profile). With T threads a command then takes its
 time by ceil(parts / T) / parts, as if parts were equal, and one hand-out
-(--meeting). Memory bandwidth and shared caches are not in the model, so the
+(--dispatch). Memory bandwidth and shared caches are not in the model, so the
 result is an upper limit. Prints the model of a step for each number of
-threads: its time, the speedup, how much of it is hand-outs, and how much is
+threads: its time, the speedup, how much of it is dispatch, and how much is
 commands with fewer parts than threads. Standard library only.
 """
 
@@ -55,7 +55,7 @@ def print_model(options, artifact):
             us = alone_us * math.ceil(parts / threads) / parts
             time += us
             if parts > 1:
-                waiting += options.meeting
+                waiting += options.dispatch
             if parts < threads:
                 few += us
         time += waiting
@@ -75,10 +75,10 @@ def main():
                         help="numbers of threads (default: 2 16 64)")
     parser.add_argument("--steps", type=int, default=4,
                         help="steps of the measurement (default: 4)")
-    parser.add_argument("--meeting", type=float, default=3,
-                        help="microseconds of a hand-out (default: 3)")
+    parser.add_argument("--dispatch", type=float, default=3,
+                        help="microseconds to give parts to threads and wait for the last (default: 3)")
     options = parser.parse_args()
-    print("| model | threads | a step, ms | speedup | hand-outs | commands with "
+    print("| model | threads | a step, ms | speedup | dispatch | commands with "
           "fewer parts than threads |\n|---|--:|--:|--:|--:|--:|")
     for artifact in options.artifacts:
         print_model(options, artifact)
