@@ -71,9 +71,11 @@ void ChooseBatchNormStatisticsPass::runOnOperation() {
   }
   aten::BatchNormOp local;
   unsigned locals = 0;
+  bool isAny = false;
   getOperation().walk([&](aten::BatchNormOp norm) {
     if (!norm.getTraining())
       return;
+    isAny = true;
     fsdp::BufferOp mean = bufferOf(norm.getRunningMean(), symbols);
     if (fsdp::BufferOp variance = bufferOf(norm.getRunningVar(), symbols);
         mean && variance)
@@ -90,6 +92,10 @@ void ChooseBatchNormStatisticsPass::runOnOperation() {
       local = norm;
     ++locals;
   });
+  if (!isAny && !stats.empty())
+    getOperation().emitWarning()
+        << "--batch-norm-stats has no effect: the model has no BatchNorm in "
+           "training mode";
   if (!local || getRanks(getOperation()) == 1 || stats == "broadcast")
     return;
   InFlightDiagnostic warning = local.emitWarning();
@@ -98,11 +104,8 @@ void ChooseBatchNormStatisticsPass::runOnOperation() {
              "between ranks";
   warning.attachNote()
       << "help: --batch-norm-stats sync normalizes with the batch of all "
-         "ranks, "
-         "as SyncBatchNorm does; broadcast copies rank 0's running statistics "
-         "to "
-         "all "
-         "ranks, as DDP does";
+         "ranks, as SyncBatchNorm does; broadcast copies rank 0's running "
+         "statistics to all ranks, as DDP does";
 }
 
 } // namespace shardc

@@ -222,6 +222,19 @@ static Status checkTarget(const TrainLine &line, bool isGpuChosen,
               : "recompile it with --target cuda:CHIP, such as cuda:sm_90");
 }
 
+/// Fails where --token-shift is given and no data are tokens.
+static Status checkTokenShift(const TrainOptions &train) {
+  const auto mayBeTokens = [](const std::string &data) {
+    return data.starts_with("tokens:") || data.ends_with(".npy");
+  };
+  if (!train.tokenShift || mayBeTokens(train.data) ||
+      mayBeTokens(train.evalData))
+    return Status();
+  return Status(ErrorCode::E0001,
+                "--token-shift: '" + train.data + "' holds no tokens")
+      .setHelp("it is for --data tokens:FILE and .npy files of one array");
+}
+
 /// Has the run compared with its forecast, if that was asked for.
 static Status comparePlanAfter(TrainLine &line,
                                const format::Artifact &artifact) {
@@ -255,6 +268,8 @@ static Status trainAs(TrainLine &line, const DeviceChoice &device,
   if (line.train.data.empty())
     return Status(ErrorCode::E0002, "expected --data DATA")
         .setHelp("--data random trains on random numbers");
+  if (Status status = checkTokenShift(line.train); !status.ok())
+    return status;
   line.train.emulated = device.emulated;
   line.train.gpu = device.gpu.value_or(0);
   context.catchSignals();
