@@ -207,10 +207,10 @@ static std::string printGroups(const std::vector<GroupSummary> &groups) {
   return "\n" + table.print() +
          "Collectives: number (bytes) per rank and micro-batch" +
          (all.allReduces != 0 ? ", all-reduces per step" : "") +
-         ". A group with\n"
-         "two dtypes has separate collectives for each dtype. A line for "
-         "several groups\n"
-         "shows the numbers of one.\n";
+         ". A group has\n"
+         "separate collectives for each dtype, and for parameters with other "
+         "optimizer\n"
+         "settings. A line for several groups shows the numbers of one.\n";
 }
 
 std::string printArtifact(const Artifact &artifact) {

@@ -17,7 +17,7 @@ namespace shardc {
 static constexpr const char *helpers = R"(
 def find(model, path):
     """The module of an exported path. If the export added the loss, paths begin
-    with `model.`, and this model may be the inner one."""
+    with `model.`; `model` may be the wrapper or the module inside it."""
     try:
         return model.get_submodule(path)
     except AttributeError:
@@ -296,7 +296,7 @@ printFullyShard(const PlanReport &report, const std::vector<PlannedUnit> &units,
       }))
     text += "# reduce_dtype=None reduces in the dtype of the model's "
             "parameters.\n"
-            "# PyTorch before 2.15 reduces in param_dtype: name the dtype "
+            "# PyTorch before 2.15 reduces in param_dtype: set reduce_dtype "
             "there.\n";
   text +=
       "import torch\n"

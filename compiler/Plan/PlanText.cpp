@@ -193,7 +193,11 @@ static std::string printChoice(const PlanChoice &choice) {
                each.fits ? "yes" : "no", printSeconds(each.seconds)});
   const std::string work = " (" + printCount(choice.forecasts) +
                            " plans were forecast, " +
-                           printCount(choice.compiled) + " of them compiled)\n";
+                           printCount(choice.compiled) +
+                           " of them compiled)\n"
+                           "auto is compiled, the other rows are forecasts, "
+                           "which can be off by a fifth;\n"
+                           "--alternatives compiles plans\n";
   if (!choice.fits)
     return "\n" + table.print() + "no plan was found that fits" + work;
   const double gap = choice.forecastSeconds / choice.boundSeconds - 1;

@@ -132,7 +132,8 @@ void Writer::noteOthers() {
   if (!option("wrap").empty() && option("wrap") != "blocks")
     lose("--wrap " + option("wrap") +
          ": torchtitan's parallelize function says what is a group");
-  lose("the optimizer and its numbers, clipping, and rules for parameters");
+  lose("the optimizer and its hyperparameters, gradient clipping, and rules "
+       "for parameters");
 }
 
 std::string Writer::print() {

@@ -253,8 +253,10 @@ LogicalResult ModelState::addTiedName(DeclarationOp declared,
            << "is " << type << " and tied to '" << name << "', which is "
            << declared.getType();
   slots.defineSame(spec.name, placeholderOf[name]);
-  for (StringRef owner : ownersOf(spec))
-    slots.addOwner(spec.name, owner);
+  // A parameter has no owners: every module reads it where it uses it.
+  if constexpr (std::is_same_v<DeclarationOp, fsdp::BufferOp>)
+    for (StringRef owner : ownersOf(spec))
+      slots.addOwner(spec.name, owner);
   if (spec.target == name)
     return success(); // torch 2.6 repeats the name of a tied parameter.
   SmallVector<Attribute> aliases(declared.getAliases().begin(),

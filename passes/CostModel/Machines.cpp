@@ -118,8 +118,9 @@ static StatusOr<format::Machine> find(const std::string &nameOrPath) {
     message += "; did you mean '" + *nearest + "'?";
   return Status(ErrorCode::E0409, message)
       .addNote("machines known by name: " + known)
-      .setHelp("a machine of your own is a file, PATH.json: docs/Machines.md; "
-               "shardrun calibrate -o PATH.json measures this one");
+      .setHelp("for another machine, pass a file, --machine PATH.json "
+               "(docs/Machines.md); shardrun calibrate -o PATH.json writes one "
+               "for this computer");
 }
 
 StatusOr<format::Machine> findMachine(const std::string &nameOrPath,

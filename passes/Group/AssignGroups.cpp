@@ -174,8 +174,8 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
     if (!selection.wrapsNothing.empty())
       getOperation().emitWarning()
           << "'" << selection.wrapsNothing
-          << "' wraps no module: none has so many parameters outside of the "
-             "modules that other entries wrap";
+          << "' wraps no module: none has as many parameters, without those of "
+             "wrapped modules inside it";
     return selection.groups;
   case Problem::invalidEntry:
     emitNumberedError(getOperation(), "E0203")
@@ -327,7 +327,9 @@ static void reportRoot(Location location, ArrayRef<ParameterGroup> groups,
   llvm::SetVector<StringRef> modules;
   for (size_t index : root->parameters) {
     fsdp::ParameterOp parameter = forward.parameters[index];
-    if (StringRef name = parameter.getSymName(); name.contains('.'))
+    // One that is tied would stay the root's.
+    if (StringRef name = parameter.getSymName();
+        name.contains('.') && parameter.getAliases().empty())
       modules.insert(name.rsplit('.').first);
   }
   if (modules.empty())
@@ -440,9 +442,8 @@ void AssignGroupsPass::writeGroups(func::FuncOp function, fsdp::MeshOp mesh,
       if (llvm::is_contained(entries, llvm::join(decided.modules, "&")))
         getOperation().emitWarning()
             << "wrapping '" << name
-            << "' has no effect: it has no parameters of its own; tied ones "
-               "belong to the innermost wrapped module that contains all "
-               "their uses";
+            << "' has no effect: it has no parameters that only it uses; tied "
+               "ones belong to the group around all their uses";
       continue;
     }
     SmallVector<fsdp::ModuleOp> calls;

@@ -231,8 +231,8 @@ static Status checkDisjoint(const std::vector<ZipEntry> &entries) {
 
 StatusOr<std::vector<ZipEntry>> readStoredZip(Bytes archive) {
   if (!textOf(archive).starts_with("PK"))
-    return Status(ErrorCode::E0302, "not a zip archive: it does not begin "
-                                    "with 'PK'");
+    return Status(ErrorCode::E0302, "not a zip archive, which models (.pt2) "
+                                    "and artifacts (.shardc) are");
   StatusOr<Directory> directory = findDirectory(archive);
   if (!directory.ok())
     return directory.status();

@@ -79,15 +79,15 @@ have fewer columns. A cell contains
 - `dtypes 12/12`: 12 of 12 floating-point inputs and outputs of modules have the same dtype in shardc and in FSDP2.
   They are matched by module, call and shape; tensors that shardc removes (dropout with p=0, unused outputs) do not
   count. The loss does not count where PyTorch computes it in 16 bits from 16-bit logits: it is f32 in shardc;
-- `0.46`: the largest error, divided by its limit, over all elements of losses, gradient norms, parameters, momentum
-  and buffers; more than 1 is a failure. The limit of a tensor is 3 times FSDP2's own largest error in it against
-  float64, on this mesh or on one rank, whichever is larger (`test/models/trained.py`);
+- `0.46`: shardc's largest error against float64, divided by its limit, over all elements of losses, gradient norms,
+  parameters, momentum and buffers; more than 1 is a failure. The limit of a tensor is 3 times FSDP2's largest error
+  against float64 in that tensor, on this mesh or on one rank, whichever is larger (`test/models/trained.py`);
 - `both refuse`: FSDP2 raises an error when it trains, and shardc when it compiles;
 - the number of a note if anything differs, in bold if it is an error. Also compared are which parameters are
   all-gathered together, how often and in which dtype, and in which dtype gradients are reduced. A different number of
   all-gathers is not an error if the policy leaves it open.
 
-Not compared: dtypes of gradients at module boundaries, what ranks other than the first see there, and buffers if a step
+Not compared: dtypes of gradients at module boundaries, dtypes there on ranks other than rank 0, and buffers if a step
 has two micro-batches. shardc keeps BatchNorm in f32; in FSDP2 each BatchNorm is wrapped separately with
 `MixedPrecisionPolicy(output_dtype=bf16)`. There is no row for SyncBatchNorm, which in PyTorch only runs on GPUs:
 shardc's is compared with BatchNorm in one process on the samples of all ranks (`models.trained.synchronized-norm.*`).
@@ -354,7 +354,9 @@ def times(number):
 
 def shown(differences):
     """The first of several differences."""
-    more = f", and {len(differences) - 1} more" if len(differences) > 1 else ""
+    number = len(differences) - 1
+    more = f"; {number} more differ" if number > 1 else "; one more group differs"
+    more = more if number else ""
     return [differences[0] + more] if differences else []
 
 

@@ -194,7 +194,7 @@ POLICIES = {
                          dict(param_dtype="f16", reduce_dtype="f16"),
                          loss_scale=1024.0),
     "accumulated-unsynchronized": Policy(
-        "`accumulated`, `set_requires_gradient_sync(False)` in the first", BFLOAT16,
+        "`accumulated`, with `set_requires_gradient_sync(False)` in the first micro-batch", BFLOAT16,
         micro_batches=2, synchronizes=False),
 }
 

@@ -61,7 +61,7 @@ class Difference:
 
     def __str__(self):
         return (f"{self.name}[{self.element}] is {self.value:.9g}, expected "
-                f"{self.expected:.9g}: {self.used:.3g} of the limit")
+                f"{self.expected:.9g}: {self.used:.3g} times the limit")
 
 
 def difference(expected, values):

@@ -72,9 +72,9 @@ static std::string describe(const Command &command, const Program &program,
 static void printProgram(const Artifact &artifact) {
   const Program &program = artifact.program;
   const Mesh &mesh = artifact.manifest.mesh;
-  std::cout << "\nprogram, " << program.commands.size() << " commands, "
-            << program.eventCount << " events, " << artifact.summary.reuseWaits
-            << " waits only for memory reuse\n";
+  std::cout << "\nprogram: " << program.commands.size() << " commands, "
+            << program.eventCount << " events; " << artifact.summary.reuseWaits
+            << " of the waits exist only because memory is reused\n";
   int64_t printed = -1;
   for (const Command &command : program.commands) {
     if (command.section != printed) {

@@ -381,8 +381,8 @@ void addPlanCommand(CLI::App &app, Run &run) {
       ->add_flag(
           "--alternatives", arguments->alternatives,
           "Also plan every combination of --reshard and --recompute, and one "
-          "plan that wraps the root group's modules, too; print memory and "
-          "time of each")
+          "plan that also wraps the modules whose parameters are in the root "
+          "group; print memory and time of each")
       ->excludes("--json")
       ->group("Plan");
   command
