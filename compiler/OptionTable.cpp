@@ -363,7 +363,8 @@ std::span<const OptionEntry> optionTable() {
           optimizerOptions(), gradientOptions()})
       all.insert(all.end(), part.begin(), part.end());
     all.push_back({"--evaluation", "", "Target", &Options::evaluation,
-                   "Add an evaluation program, for shardrun --eval-data"});
+                   "Also compile the evaluation program, which shardrun "
+                   "--eval-data runs"});
     return all;
   }();
   return table;

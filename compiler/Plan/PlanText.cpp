@@ -195,9 +195,9 @@ static std::string printChoice(const PlanChoice &choice) {
                            " plans were forecast, " +
                            printCount(choice.compiled) +
                            " of them compiled)\n"
-                           "auto is compiled, the other rows are forecasts, "
-                           "which can be off by a fifth;\n"
-                           "--alternatives compiles plans\n";
+                           "auto is the plan of the compiled step; the other "
+                           "rows are estimates, up to a\n"
+                           "fifth off (--alternatives plans each in full)\n";
   if (!choice.fits)
     return "\n" + table.print() + "no plan was found that fits" + work;
   const double gap = choice.forecastSeconds / choice.boundSeconds - 1;

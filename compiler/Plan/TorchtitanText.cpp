@@ -101,6 +101,10 @@ void Writer::writeParallelism() {
   set("parallelism.data_parallel_replicate_degree", std::to_string(replicas));
   set("parallelism.data_parallel_shard_degree", std::to_string(shards));
   std::string reshard = mostCommon(&GroupPlan::reshard, "--reshard");
+  // torchtitan's default keeps its last group, which its always reshards.
+  if (reshard == "always" && !report.groups.empty() &&
+      report.groups[0].reshard == "never")
+    reshard = "default";
   if (reshard != "always" && reshard != "never" && reshard != "default") {
     if (!reshard.empty())
       lose("resharding to " + reshard + " ranks: always is nearest");

@@ -118,7 +118,7 @@ static StatusOr<format::Machine> find(const std::string &nameOrPath) {
     message += "; did you mean '" + *nearest + "'?";
   return Status(ErrorCode::E0409, message)
       .addNote("machines known by name: " + known)
-      .setHelp("for another machine, pass a file, --machine PATH.json "
+      .setHelp("for another machine, pass the path of a file, ./NAME.json "
                "(docs/Machines.md); shardrun calibrate -o PATH.json writes one "
                "for this computer");
 }

@@ -174,8 +174,8 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
     if (!selection.wrapsNothing.empty())
       getOperation().emitWarning()
           << "'" << selection.wrapsNothing
-          << "' wraps no module: none has as many parameters, without those of "
-             "wrapped modules inside it";
+          << "' wraps no module: none has that many parameters (those of "
+             "wrapped submodules do not count)";
     return selection.groups;
   case Problem::invalidEntry:
     emitNumberedError(getOperation(), "E0203")
@@ -301,11 +301,12 @@ static void reportGroup(fsdp::GroupOp group, const ParameterGroup &decided,
       << remark::metric("parameters",
                         static_cast<int64_t>(decided.parameters.size()))
       << remark::metric("elements", countElements(decided, forward))
-      << remark::reason("{0}", decided.modules.empty()
-                                   ? "no wrapped module encloses their uses"
-                               : decided.modules.size() > 1
-                                   ? "the modules are wrapped together"
-                                   : "the module is wrapped");
+      << remark::reason(
+             "{0}",
+             decided.modules.empty()
+                 ? "parameters that are used outside of all wrapped modules"
+             : decided.modules.size() > 1 ? "the modules are wrapped together"
+                                          : "the module is wrapped");
 }
 
 /// Says so where the root's parameters, which stay gathered from the first

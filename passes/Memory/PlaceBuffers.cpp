@@ -122,7 +122,7 @@ static void placeBuffers(exec::ProgramOp program, ModuleOp module,
       << remark::metric("arena_bytes", packing.size)
       << remark::metric("lower_bound_bytes", packing.lowerBound)
       << remark::metric("proven_optimal", packing.isOptimal)
-      << remark::metric("costly_pairs", packing.waits);
+      << remark::metric("overlaps_that_wait", packing.waits);
 }
 
 void PlaceBuffersPass::runOnOperation() {

@@ -41,6 +41,8 @@ DataSourceOr openData(const std::string &name,
       return files.status();
     return openSafetensorsData(*files, inputs);
   }
+  if (name.ends_with('/'))
+    return Status(ErrorCode::E0403, "no folder '" + name + "'");
   return Status(ErrorCode::E0001, "unknown kind of data '" + name + "'")
       .setHelp("data is random, tokens:FILE, FILE.npy, FILE.safetensors or a "
                "folder of .safetensors files");

@@ -21,8 +21,8 @@ KINDS = [
      r"unbacked|Unbacked|\bu\d+\b|_local_scalar_dense",
      f"a number, a size or a branch {DEPENDS}",
      "choose with torch.where or a boolean mask, keep numbers as tensors (no "
-     ".item(), int() or float() of a tensor), and give sizes and loops their "
-     "largest extent"),
+     ".item(), int() or float() of a tensor), and pad sizes and loops that depend "
+     "on data to a fixed maximum"),
     (r"\.numpy\(\)|numpy", "forward goes through numpy",
      "use PyTorch's operators, or compute it before and pass it as an input"),
     (r"[Ss]parse", "forward uses sparse tensors",

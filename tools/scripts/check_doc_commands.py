@@ -24,7 +24,7 @@ import tempfile
 
 from source_tree import ROOT, files, finish, read
 
-BLOCK = re.compile(r"(?P<skip><!-- not run: .+? -->\n)?"
+BLOCK = re.compile(r"(?P<skip><!-- not run: [^\n]+ -->\n)?"
                    r"(?P<output><!-- output -->\n)?"
                    r"^```(?P<language>sh|console|text)\n(?P<body>.*?)^```",
                    re.DOTALL | re.MULTILINE)

@@ -167,12 +167,12 @@ static void resolveMesh(const CLI::App &command, Options &options) {
   if (options.worldSize == 0)
     options.worldSize = product;
   if (isShardGiven && product != options.worldSize)
-    throw ConfigurationError(
-        Status(ErrorCode::E0201,
-               "--shard " + text(options.shard) + " with --replicate " +
-                   text(options.replicate) + " makes " + text(product) +
-                   " ranks, but --world-size is " + text(options.worldSize) +
-                   "; leave one of them out"));
+    throw ConfigurationError(Status(
+        ErrorCode::E0201,
+        "--shard " + text(options.shard) + " with " + text(options.replicate) +
+            (options.replicate == 1 ? " replica makes " : " replicas makes ") +
+            text(product) + " ranks, but --world-size is " +
+            text(options.worldSize) + "; leave out --shard or --world-size"));
   options.shard = 0;
 }
 

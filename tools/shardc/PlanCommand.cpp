@@ -180,10 +180,19 @@ int Planner::plan(const format::Machine &machine, PlannedStep &step,
 }
 
 void Planner::print(const PlannedStep &step, const PlanReport &report) {
-  if (!arguments.emit.empty() && !arguments.options.paramGroups.empty())
-    std::cerr << "shardc: " << colored(MessageKind::Warning, "warning:")
-              << " --emit " << arguments.emit
-              << " leaves out what --param-groups freezes or ignores\n";
+  const Options &options = arguments.options;
+  for (const auto &[isSet, what] :
+       {std::pair(!options.paramGroups.empty(),
+                  "what --param-groups freezes or ignores"),
+        {!options.masterDtype.empty(),
+         "--master-dtype: create the model in that dtype"},
+        {options.rounding == "stochastic",
+         "--rounding: use an optimizer that rounds stochastically, as torchao "
+         "has"}})
+    if (!arguments.emit.empty() && isSet)
+      std::cerr << "shardc: " << colored(MessageKind::Warning, "warning:")
+                << " --emit " << arguments.emit << " leaves out " << what
+                << "\n";
   if (arguments.emit == "torchtitan")
     std::cout << printTorchtitan(report);
   else if (!arguments.emit.empty())

@@ -61,8 +61,10 @@ Status runCalibrate(int argc, char **argv, const CommandContext &context) {
               "Machine to take peaks, capacity and links from, such as "
               "h100-sxm; required with --device cuda");
   options
-      .add("--threads", calibration.threads, "T",
-           "Total number of threads over all ranks (default: cores)")
+      .add(
+          "--threads", calibration.threads, "T",
+          "Threads to measure with: as many as all ranks of a run use together "
+          "(default: cores)")
       .inRange(calibration.threads, 1, 1024);
   app.footer("Measures memory bandwidth, matmuls, convolutions and attention "
              "for about half a\nminute. Nothing else should run meanwhile.");

@@ -130,8 +130,9 @@ static void declareFiles(CommandOptions &options, TrainLine &line) {
   options
       .addWords<bool>(
           "--names", train.saveStateDict, {{"model", false}, {"hf", true}},
-          "Names of saved tensors: those of the exported program (model), or "
-          "of the original model's state_dict (hf)")
+          "Names of saved tensors: model (as in the exported program) or hf "
+          "(as in the state_dict of the module that was exported, before a "
+          "loss was attached)")
       .needs(save);
 
   options.startGroup("Output");

@@ -59,7 +59,7 @@
 
 // Each group says what is in it and why.
 // REMARK: remark: [Analysis] group | {{.*}} | Function=h.0 | Reason="the module is wrapped", elements=16, group=h.0, parameters=1
-// REMARK: Function=root | Reason="no wrapped module encloses their uses", elements=8, group=root, parameters=1
+// REMARK: Function=root | Reason="parameters that are used outside of all wrapped modules", elements=8, group=root, parameters=1
 module @repeated_blocks {
   fsdp.parameter @h.0.weight : tensor<4x4xf32>
   fsdp.parameter @h.1.weight : tensor<4x4xf32>

@@ -57,7 +57,7 @@ module @parts {
 //  CHECK-NEXT:   exec.buffer at [[A:[0-9]+]] : memref<32xf32>
 //   CHECK-NOT:   exec.buffer at [[A]] : memref<32xf32>
 //       CHECK:   exec.buffer at 0 : memref<64xf32>
-// REMARK: remark: [Analysis] arena {{.*}} Function=gathers_apart {{.*}}costly_pairs=0
+// REMARK: remark: [Analysis] arena {{.*}} Function=gathers_apart {{.*}}overlaps_that_wait=0
 exec.program @gathers_apart streams ["compute", "gather"] {
   exec.section "micro_batch" repeat micro_batches {
     %a = exec.buffer : memref<32xf32>
