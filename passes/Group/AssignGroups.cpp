@@ -158,8 +158,9 @@ AssignGroupsPass::findModules(const Forward &forward, StringRef entries,
   while (selection.problem == Problem::noMatch &&
          isModuleWithoutCalls(getOperation(), selection.entry)) {
     emitWarning(getOperation().getLoc())
-        << "forward does not call the module '" << selection.entry
-        << "', which is therefore not wrapped";
+        << (isForRecompute ? "--recompute '" : "wrapping '") << selection.entry
+        << "' has no effect: forward never calls it; if it is a container such "
+           "as a ModuleList, name its children";
     removeModule(patterns, selection.entry);
     selection = selectWrapped(forward, patterns);
   }
@@ -443,8 +444,9 @@ void AssignGroupsPass::writeGroups(func::FuncOp function, fsdp::MeshOp mesh,
       if (llvm::is_contained(entries, llvm::join(decided.modules, "&")))
         getOperation().emitWarning()
             << "wrapping '" << name
-            << "' has no effect: it has no parameters that only it uses; tied "
-               "ones belong to the group around all their uses";
+            << "' has no effect: it has no parameters, or other modules use "
+               "them, too; a tied parameter is in the innermost group that "
+               "contains all modules that use it";
       continue;
     }
     SmallVector<fsdp::ModuleOp> calls;

@@ -44,9 +44,10 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
     const std::string &last = gradients.rbegin()->second;
     status.addNote(gradients.size() == 1
                        ? "the parameter is '" + first + "'"
-                       : "in the order of the model they range from '" + first +
-                             "' to '" + last +
-                             "'; backward computes the latter first");
+                       : "in the order of the model, the first is '" + first +
+                             "' and the last '" + last +
+                             "', whose gradient backward computes first: start "
+                             "there");
   }
   if (isUpdated)
     status.addNote("the update of this step had already been applied when this "

@@ -10,13 +10,13 @@ def options_of(arguments=None):
     """The options in `arguments`; those of the process for None."""
     parser = argparse.ArgumentParser(
         prog="shardc_export",
-        description="Exports a training step as the .pt2 file that `shardc compile` "
+        description="Exports a model, with its loss, as the .pt2 file that `shardc compile` "
                     "reads.",
         epilog="FACTORY() returns (module, example inputs).")
     parser.add_argument("factory", metavar="PACKAGE.MODULE:FACTORY",
                         help="function that builds the model and one micro-batch")
     parser.add_argument("-o", "--output", required=True, metavar="MODEL.pt2",
-                        help="write the exported training step")
+                        help="file to write")
     parser.add_argument("--inputs", metavar="FILE",
                         help="write the example inputs as safetensors")
     parser.add_argument("--loss", choices=LOSSES,

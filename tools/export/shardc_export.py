@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Exports a training step as the .pt2 file that `shardc compile` reads.
+"""Exports a model, with its loss, as the .pt2 file that `shardc compile` reads.
 
     shardc_export.py PACKAGE.MODULE:FACTORY -o model.pt2
         [--inputs inputs.safetensors] [--loss cross_entropy|mse] [--meta]
@@ -430,6 +430,14 @@ def call_factory(name, allocate=True, mode=without_data.ModuleWithoutData):
         raise ExportError(
             f"'{name}' is not a function: expected one that returns (module, example "
             f"inputs), got {type(factory).__name__}")
+    try:
+        inspect.signature(factory).bind()
+    except TypeError as error:
+        raise ExportError(
+            f"'{name}' is called without arguments, to return (module, example "
+            f"inputs): {error}") from error
+    except ValueError:
+        pass  # Nothing is known of its arguments.
     try:
         if allocate:
             result = factory()

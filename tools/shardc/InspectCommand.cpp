@@ -79,7 +79,8 @@ void addInspectCommand(CLI::App &app, Run &run) {
       ->group("Model");
   CLI::Option *json = command->add_flag(
       "--json", arguments->json,
-      "Print JSON; for an artifact, its JSON entries (docs/Format.md)");
+      "Print JSON; for an artifact, the .json files that it contains "
+      "(docs/Format.md)");
   command
       ->add_flag("--dtypes", arguments->dtypes,
                  "Print the dtypes of each module's inputs, parameters and "

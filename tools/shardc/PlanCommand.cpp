@@ -300,9 +300,9 @@ static int runPlan(PlanArguments &arguments, bool namesTarget) {
   if (machine->isGpu() &&
       !machine->runtimes.contains(arguments.options.runtime))
     std::cerr << "shardc: remark: " << machine->name
-              << " has no 'runtimes' for " << arguments.options.runtime
-              << ": the forecast uses the speed of isolated kernels, and real "
-                 "steps take longer\n";
+              << " has no measured steps of " << arguments.options.runtime
+              << " ('runtimes' in the machine file): the forecast adds up "
+                 "kernels measured in isolation, and real steps take longer\n";
   return Planner(arguments).run();
 }
 

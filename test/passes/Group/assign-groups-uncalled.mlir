@@ -2,7 +2,7 @@
 // RUN: shardc-opt %s --shardc-assign-groups="world-size=2 wrap=aux&h" 2>&1 | FileCheck %s
 
 // FSDP2 wraps a module that forward does not call, and gathers it never.
-// CHECK: warning: forward does not call the module 'aux', which is therefore not wrapped
+// CHECK: warning: wrapping 'aux' has no effect: forward never calls it; if it is a container such as a ModuleList, name its children
 // CHECK: fsdp.group @h on
 // CHECK-NEXT: fsdp.member @h.weight
 // CHECK: fsdp.group @root
