@@ -493,8 +493,8 @@ void AssignGroupsPass::runOnOperation() {
     emitNumberedError(getOperation(), "E0201")
         << "the number of replicas must divide the number of ranks, got "
         << replicate.getValue() << " replicas and " << worldSize.getValue()
-        << " ranks; did you mean " << nearestDivisor(worldSize, replicate)
-        << "?";
+        << " ranks; did you mean --replicate "
+        << nearestDivisor(worldSize, replicate) << "?";
     return signalPassFailure();
   }
   Forward forward = readForward(getOperation(), function);

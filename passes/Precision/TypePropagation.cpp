@@ -173,10 +173,10 @@ void reportDtypes(InferTypeOpInterface op) {
   }
   error.attachNote()
       << "help: convert with .to() in the model so that the "
-         "dtypes agree; PyTorch would report them only at run time";
-  error.attachNote() << "torch.export alone does not record whether a cast was "
-                        "x.to(y.dtype) or x.float(); "
-                        "tools/export/shardc_export.py does";
+         "dtypes agree (PyTorch would report the mismatch only at run time)";
+  error.attachNote() << "if the model has a cast such as x.to(y.dtype) here, "
+                        "export it with tools/export/shardc_export.py: plain "
+                        "torch.export records a fixed dtype instead";
 }
 
 } // namespace shardc

@@ -9,10 +9,38 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 #include <unistd.h>
 
 namespace shardc::format {
+
+namespace fs = std::filesystem;
+
+static bool isSameFile(const std::string &left, const std::string &right) {
+  std::error_code error;
+  if (fs::exists(left, error) && fs::exists(right, error))
+    return fs::equivalent(left, right, error);
+  return fs::weakly_canonical(left, error) ==
+         fs::weakly_canonical(right, error);
+}
+
+Status checkDistinct(const std::vector<NamedFile> &inputs,
+                     const std::vector<NamedFile> &outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    std::vector<NamedFile> others = inputs;
+    others.insert(others.end(), outputs.begin(),
+                  outputs.begin() + static_cast<std::ptrdiff_t>(i));
+    for (const NamedFile &other : others)
+      if (!outputs[i].path.empty() && !other.path.empty() &&
+          isSameFile(outputs[i].path, other.path))
+        return Status(ErrorCode::E0602,
+                      outputs[i].option + " '" + outputs[i].path +
+                          "' would overwrite " + other.option + " '" +
+                          other.path + "'");
+  }
+  return Status();
+}
 
 OutputFile::OutputFile(std::string target) : path(std::move(target)) {
   // A device such as /dev/full must stay what it is, and rename would replace

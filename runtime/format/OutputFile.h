@@ -13,8 +13,20 @@
 #include "runtime/format/Status.h"
 
 #include <string>
+#include <vector>
 
 namespace shardc::format {
+
+/// A file and the option or argument that names it.
+struct NamedFile {
+  std::string option;
+  std::string path;
+};
+
+/// Fails with E0602 if an output is the file of an input or of another output,
+/// whatever they are called. Those without a path do not count.
+Status checkDistinct(const std::vector<NamedFile> &inputs,
+                     const std::vector<NamedFile> &outputs);
 
 /// One file being written. Errors (E0601) stick: `write` does nothing after
 /// one, `commit` returns it. Without a successful commit the destructor

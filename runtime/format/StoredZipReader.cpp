@@ -231,8 +231,9 @@ static Status checkDisjoint(const std::vector<ZipEntry> &entries) {
 
 StatusOr<std::vector<ZipEntry>> readStoredZip(Bytes archive) {
   if (!textOf(archive).starts_with("PK"))
-    return Status(ErrorCode::E0302, "not a zip archive, which models (.pt2) "
-                                    "and artifacts (.shardc) are");
+    return Status(ErrorCode::E0302, "neither a model (.pt2) nor an artifact "
+                                    "(.shardc): both are zip archives, and "
+                                    "this file is not");
   StatusOr<Directory> directory = findDirectory(archive);
   if (!directory.ok())
     return directory.status();

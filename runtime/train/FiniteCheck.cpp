@@ -44,10 +44,12 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
     const std::string &last = gradients.rbegin()->second;
     status.addNote(gradients.size() == 1
                        ? "the parameter is '" + first + "'"
-                       : "in the order of the model, the first is '" + first +
-                             "' and the last '" + last +
-                             "', whose gradient backward computes first: start "
-                             "there");
+                       : "in backward, the first that was not finite is the "
+                         "gradient of '" +
+                             last +
+                             "': start there; in the order of the model "
+                             "they begin with '" +
+                             first + "'");
   }
   if (isUpdated)
     status.addNote("the update of this step had already been applied when this "

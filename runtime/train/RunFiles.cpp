@@ -1,7 +1,7 @@
 //===- RunFiles.cpp - What a training run reads and writes ----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files are compared by what they are, not by what they are called.
+// Looks at files before a run begins.
 //===----------------------------------------------------------------------===//
 
 #include "runtime/train/RunFiles.h"
@@ -12,30 +12,6 @@
 namespace shardc::runtime {
 
 namespace fs = std::filesystem;
-
-static bool isSameFile(const std::string &left, const std::string &right) {
-  std::error_code error;
-  if (fs::exists(left, error) && fs::exists(right, error))
-    return fs::equivalent(left, right, error);
-  return fs::weakly_canonical(left, error) ==
-         fs::weakly_canonical(right, error);
-}
-
-Status checkDistinct(const std::vector<RunFile> &inputs,
-                     const std::vector<RunFile> &outputs) {
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    std::vector<RunFile> others = inputs;
-    others.insert(others.end(), outputs.begin(),
-                  outputs.begin() + static_cast<std::ptrdiff_t>(i));
-    for (const RunFile &other : others)
-      if (isSameFile(outputs[i].path, other.path))
-        return Status(ErrorCode::E0602,
-                      outputs[i].option + " '" + outputs[i].path +
-                          "' would overwrite " + other.option + " '" +
-                          other.path + "'");
-  }
-  return Status();
-}
 
 Status checkSaveName(const std::string &path) {
   const fs::path extension = fs::path(path).extension();

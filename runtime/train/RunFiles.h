@@ -15,16 +15,6 @@
 
 namespace shardc::runtime {
 
-/// A file and the option that names it.
-struct RunFile {
-  std::string option;
-  std::string path;
-};
-
-/// Fails with E0602 if an output is the file of an input or of another output.
-Status checkDistinct(const std::vector<RunFile> &inputs,
-                     const std::vector<RunFile> &outputs);
-
 /// Fails with E0002 if `path` has another extension than .safetensors: a name
 /// should not promise another format.
 Status checkSaveName(const std::string &path);

@@ -335,11 +335,10 @@ static uint64_t savedBytes(const Artifact &artifact,
 
 static Status checkFiles(const Artifact &artifact, const TrainOptions &options,
                          const OpenedRun &run) {
-  std::vector<RunFile> inputs, outputs;
-  const auto add = [](std::vector<RunFile> &list, const char *option,
+  std::vector<format::NamedFile> inputs, outputs;
+  const auto add = [](std::vector<format::NamedFile> &list, const char *option,
                       const std::string &path) {
-    if (!path.empty())
-      list.push_back({option, path});
+    list.push_back({option, path});
   };
   add(inputs, "the artifact", options.artifact);
   for (const std::string &path : run.data->files())
@@ -354,7 +353,7 @@ static Status checkFiles(const Artifact &artifact, const TrainOptions &options,
   if (!run.before)
     for (const std::string &path : run.weights.paths)
       add(inputs, "--weights", path);
-  if (Status status = checkDistinct(inputs, outputs); !status.ok())
+  if (Status status = format::checkDistinct(inputs, outputs); !status.ok())
     return status;
   if (Status status = checkSaveName(options.save); !status.ok())
     return status;

@@ -434,8 +434,8 @@ def call_factory(name, allocate=True, mode=without_data.ModuleWithoutData):
         inspect.signature(factory).bind()
     except TypeError as error:
         raise ExportError(
-            f"'{name}' is called without arguments, to return (module, example "
-            f"inputs): {error}") from error
+            f"'{name}' must be callable without arguments and return (module, "
+            f"example inputs): {error}") from error
     except ValueError:
         pass  # Nothing is known of its arguments.
     try:

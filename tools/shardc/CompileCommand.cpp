@@ -7,11 +7,11 @@
 #include "compiler/AutoPlan.h"
 #include "compiler/Compiler.h"
 #include "runtime/format/Errors.h"
+#include "runtime/format/OutputFile.h"
 #include "runtime/format/Status.h"
 #include "tools/shardc/Commands.h"
 #include "tools/verify/VerifyModel.h"
 
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -21,6 +21,7 @@ namespace {
 struct CompileArguments {
   std::string input;
   std::string output;
+  std::string configuration;
   bool noWeights = false;
   bool printConfig = false;
   Options options;
@@ -66,11 +67,6 @@ static void addInspectionOptions(CLI::App &command, Options &options) {
       ->group("Debugging");
 }
 
-static bool isSameFile(const std::string &left, const std::string &right) {
-  std::error_code error;
-  return std::filesystem::equivalent(left, right, error);
-}
-
 static int fail(const Status &status) {
   std::cerr << render(status, "shardc");
   return exitCode(status.code());
@@ -81,9 +77,11 @@ static int runCompile(CompileArguments &arguments) {
   arguments.options.embedWeights = !arguments.noWeights;
   if (const Status status = checkIsModel(arguments.input); !status.ok())
     return fail(status);
-  if (isSameFile(arguments.input, arguments.output))
-    return fail(Status(ErrorCode::E0602, "-o '" + arguments.output +
-                                             "' would overwrite the model"));
+  if (const Status status = format::checkDistinct(
+          {{"MODEL", arguments.input}, {"--config", arguments.configuration}},
+          {{"-o", arguments.output}});
+      !status.ok())
+    return fail(status);
   if (int result = resolveAuto(arguments.input, arguments.options))
     return result;
   if (arguments.printConfig)
@@ -129,8 +127,12 @@ void addCompileCommand(CLI::App &app, Run &run) {
                   "  shardc compile model.pt2 -o model.shardc --world-size 4 "
                   "--param-dtype bf16\n\n") +
       exitCodes);
-  command->callback(
-      [arguments, &run] { run = [=] { return runCompile(*arguments); }; });
+  command->callback([arguments, command, &run] {
+    if (const CLI::Option *file = command->get_option("--config");
+        file->count() > 0)
+      arguments->configuration = file->results().back();
+    run = [=] { return runCompile(*arguments); };
+  });
 }
 
 } // namespace shardc

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Interpretation.h"
+#include "runtime/format/OutputFile.h"
 #include "tools/command_line/CommandLine.h"
 #include "tools/shardc/Commands.h"
 
@@ -107,7 +108,15 @@ void addInterpretCommand(CLI::App &app, Run &run) {
       exitCodes);
   command->callback([arguments, &run] {
     run = [=] {
-      if (const Status status = checkIsModel(arguments->path); !status.ok()) {
+      const InterpretOptions &options = arguments->options;
+      Status status = checkIsModel(arguments->path);
+      if (status.ok())
+        status = format::checkDistinct({{"MODEL", arguments->path},
+                                        {"--inputs", options.inputs},
+                                        {"--weights", options.weights},
+                                        {"--expected", options.expected}},
+                                       {{"--outputs", options.outputs}});
+      if (!status.ok()) {
         std::cerr << render(status, "shardc");
         return exitCode(status.code());
       }

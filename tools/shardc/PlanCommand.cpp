@@ -54,6 +54,11 @@ static int fail(const Status &status) {
 static Status checkArguments(const PlanArguments &arguments) {
   if (Status status = checkIsModel(arguments.input); !status.ok())
     return status;
+  if (Status status = format::checkDistinct(
+          {{"MODEL", arguments.input}},
+          {{"--trace", arguments.trace}, {"--html", arguments.html}});
+      !status.ok())
+    return status;
   if (arguments.options.machine.empty())
     return Status(ErrorCode::E0002, "--machine is required")
         .setHelp("such as --machine h100-sxm");

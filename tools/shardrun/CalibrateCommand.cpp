@@ -61,10 +61,10 @@ Status runCalibrate(int argc, char **argv, const CommandContext &context) {
               "Machine to take peaks, capacity and links from, such as "
               "h100-sxm; required with --device cuda");
   options
-      .add(
-          "--threads", calibration.threads, "T",
-          "Threads to measure with: as many as all ranks of a run use together "
-          "(default: cores)")
+      .add("--threads", calibration.threads, "T",
+           "Threads to measure with; pass the total that a run uses, ranks "
+           "times "
+           "threads per rank (default: cores)")
       .inRange(calibration.threads, 1, 1024);
   app.footer("Measures memory bandwidth, matmuls, convolutions and attention "
              "for about half a\nminute. Nothing else should run meanwhile.");

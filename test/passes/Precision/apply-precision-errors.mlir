@@ -6,8 +6,8 @@
 // CHECK: note: in module 'fc'
 // CHECK: apply-precision-errors.mlir:[[#@LINE + 11]]:{{.*}} note: operand 0 is converted to 'f32' by the model's own .to()
 // CHECK: apply-precision-errors.mlir:[[#@LINE + 11]]:{{.*}} note: operand 1 is @fc.weight, which is read as 'tensor<2x4xbf16>'
-// CHECK: help: convert with .to() in the model so that the dtypes agree; PyTorch would report them only at run time
-// CHECK: note: torch.export alone does not record whether a cast was x.to(y.dtype) or x.float(); tools/export/shardc_export.py does
+// CHECK: help: convert with .to() in the model so that the dtypes agree (PyTorch would report the mismatch only at run time)
+// CHECK: note: if the model has a cast such as x.to(y.dtype) here, export it with tools/export/shardc_export.py: plain torch.export records a fixed dtype instead
 module @explicit_to_before_linear {
   fsdp.parameter @fc.weight : tensor<2x4xf32>
   fsdp.mesh @mesh <shard = 4>
