@@ -156,7 +156,7 @@ class Shardrun(unittest.TestCase):
         self.expect_error(4, "E0303: archive is truncated or damaged", damaged,
                           *random)
         damaged.write_text("text")
-        self.expect_error(4, "E0302: not a zip archive", damaged, *random)
+        self.expect_error(4, "E0302: neither a model (.pt2) nor an artifact", damaged, *random)
         self.expect_error(4, "E0301: cannot read", self.folder / "missing",
                           *random)
         self.expect_error(4, "E0403: cannot read", self.artifact, "--data",
