@@ -121,11 +121,13 @@ namespace {
 /// first of each kind, and how many more there are.
 class RemarkPrinter : public remark::detail::MLIRRemarkStreamerBase {
 public:
-  explicit RemarkPrinter(bool isShort) : isShort(isShort) {}
+  /// An empty pattern prints in short form.
+  explicit RemarkPrinter(StringRef pattern)
+      : pattern(pattern), isShort(pattern.empty()) {}
 
   void streamOptimizationRemark(const remark::detail::Remark &remark) override {
     unsigned &count = counts[remark.getCategoryName()];
-    if (isShort && count++ > 0)
+    if (count++ > 0 && isShort)
       return;
     llvm::errs() << "shardc: " << colored(MessageKind::Remark, "remark:")
                  << " ";
@@ -136,8 +138,14 @@ public:
   }
 
   void finalize() override {
+    if (!isShort && counts.empty())
+      llvm::errs() << "shardc: "
+                   << colored(MessageKind::Warning, "warning:")
+                   << " --remarks '" << pattern
+                   << "' printed none: no pass whose whole name matches made "
+                      "a remark\n";
     for (const auto &[category, count] : counts)
-      if (count > 1)
+      if (isShort && count > 1)
         llvm::errs() << "  note: and " << count - 1
                      << " more like it; --remarks '" << category
                      << "' lists them\n";
@@ -181,6 +189,7 @@ private:
     llvm::errs() << " (" << remark.getCategoryName() << ")";
   }
 
+  std::string pattern;
   bool isShort;
   std::map<StringRef, unsigned> counts;
 };
@@ -198,7 +207,7 @@ void enableRemarks(MLIRContext &context, StringRef pattern) {
   categories.passed = categories.missed = categories.analysis =
       categories.failed = categories.all;
   (void)remark::enableOptimizationRemarks(
-      context, std::make_unique<RemarkPrinter>(/*isShort=*/pattern.empty()),
+      context, std::make_unique<RemarkPrinter>(pattern),
       std::make_unique<remark::RemarkEmittingPolicyAll>(), categories);
 }
 

@@ -28,6 +28,10 @@ static std::string autoOption(const Options &options) {
 }
 
 int resolveAuto(const std::string &input, Options &options) {
+  if (options.target != format::cudaTarget &&
+      options.gpuFormat != Options().gpuFormat)
+    std::cerr << "shardc: remark: --format has no effect, because --target is "
+              << options.target << "\n";
   if (!isAuto(options)) {
     if (!options.machine.empty())
       if (const auto machine = findMachine(options.machine); !machine.ok())

@@ -502,6 +502,13 @@ void InsertOptimizerPass::runOnOperation() {
     return signalPassFailure();
   }
   UpdateStorage storage;
+  if (!stateDtype.empty() &&
+      llvm::all_of(chosen, [](const auto &each) {
+        return each->getStates().empty();
+      }))
+    getOperation().emitWarning()
+        << "--state-dtype has no effect: " << optimizer
+        << (optimizer == "sgd" ? " without momentum" : "") << " has no states";
   if (stateDtype == "bf16")
     storage.state = BFloat16Type::get(&getContext());
   storage.isStochastic = rounding == "stochastic";

@@ -62,6 +62,9 @@ int main(int argc, char **argv) {
         throw CLI::ValidationError(option->get_name(),
                                    "expected a number, got ''");
   } catch (const CLI::Success &request) {
+    // A page for a command that does not exist would hide the mistake.
+    if (app.remaining_size() > 0)
+      return usageError(app, CLI::ExtrasError(app.remaining()));
     return app.exit(request);
   } catch (const ConfigurationError &error) {
     std::cerr << render(error.status, "shardc");
