@@ -292,6 +292,7 @@ void PlanChooser::finish(std::vector<GroupsForecast> forecasts,
       add("--wrap '" + groups.first + "'", groups.second);
   };
   std::for_each(compiledGroups.begin(), compiledGroups.end(), addGroups);
+  choice.compiledRows = choice.compared.size();
   auto rankOf = [&](const GroupsForecast &groups) {
     return std::tuple(groups.second.bytes > budget, groups.second.seconds,
                       groups.first);

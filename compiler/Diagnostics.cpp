@@ -139,11 +139,10 @@ public:
 
   void finalize() override {
     if (!isShort && counts.empty())
-      llvm::errs() << "shardc: "
-                   << colored(MessageKind::Warning, "warning:")
+      llvm::errs() << "shardc: " << colored(MessageKind::Warning, "warning:")
                    << " --remarks '" << pattern
-                   << "' printed none: no pass whose whole name matches made "
-                      "a remark\n";
+                   << "' matched no remark: it must match the whole name of a "
+                      "pass that made one\n";
     for (const auto &[category, count] : counts)
       if (isShort && count > 1)
         llvm::errs() << "  note: and " << count - 1

@@ -110,9 +110,9 @@ static std::vector<OptionEntry> shardingOptions() {
        "Sharding",
        &Options::reshard,
        "Reshard parameters after forward: always, never, default (all groups "
-       "except the one used last in forward), N (to N ranks, as an integer in "
-       "fully_shard), or "
-       "auto (the fastest choice per group within --memory-budget)",
+       "except the one used last in forward), N (keep them sharded across N "
+       "ranks, like reshard_after_forward=N in fully_shard), or auto (the "
+       "fastest choice per group within --memory-budget)",
        {},
        {},
        "always|never|default|N|auto",
@@ -257,9 +257,10 @@ static std::vector<OptionEntry> optimizerOptions() {
       {"--beta2", "optimizer.beta2", "Optimizer", &Options::beta2,
        "Decay rate of the second moment (default: 0.999; lion: 0.99)", decay},
       {"--epsilon", "optimizer.epsilon", "Optimizer", &Options::epsilon,
-       "Term added to the denominator of adam and adamw", factor},
+       "Term added to the denominator of adam, adamw and muon's adamw", factor},
       {"--amsgrad", "optimizer.amsgrad", "Optimizer", &Options::amsgrad,
-       "Use the maximum of past second moments in adam and adamw"},
+       "Use the maximum of past second moments in adam, adamw and muon's "
+       "adamw"},
       {"--momentum", "optimizer.momentum", "Optimizer", &Options::momentum,
        "Momentum of sgd and muon (default: 0; muon: 0.95)", factor},
       {"--dampening", "optimizer.dampening", "Optimizer", &Options::dampening,

@@ -46,6 +46,20 @@ config.substitutions.append(
 if os.path.isdir(fake_folder):
     config.available_features.add("fake-cuda")
 
+# "%openmpi -n 2 shardrun …" starts processes, which may be more than cores, and
+# root's.
+for mpi in ("openmpi", "mpich"):
+    plugin = os.path.join(build, "bin", f"libshardc-{mpi}.so")
+    if os.path.exists(plugin) and shutil.which(f"mpirun.{mpi}"):
+        config.available_features.add(mpi)
+    config.substitutions.append((f"%{mpi}", f"mpirun.{mpi}"))
+config.environment.update({
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+})
+
 # ptxas assembles kernels, and libdevice has functions, where a CUDA toolkit is installed.
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")

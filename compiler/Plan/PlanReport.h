@@ -146,8 +146,10 @@ struct PlanChoice {
   double forecastSeconds = 0;
   /// Plans that were forecast and steps that were compiled.
   int64_t forecasts = 0, compiled = 0;
-  /// Its own first.
+  /// Its own first. The first `compiledRows` were compiled, the others are
+  /// forecasts.
   std::vector<ComparedPlan> compared;
+  size_t compiledRows = 0;
   /// Of the groups that were asked about.
   std::vector<ExplainedDecision> explained;
 };

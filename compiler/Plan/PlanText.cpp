@@ -184,6 +184,19 @@ static std::string printGroups(const PlanReport &report) {
          "that of all of them.\n";
 }
 
+/// Which rows of the comparison are exact.
+static const char *describeRows(const PlanChoice &choice) {
+  return choice.compiledRows > 1
+             ? "the first two rows are computed from their compiled commands; "
+               "the other\n"
+               "rows are estimates, up to a fifth off (--alternatives plans "
+               "each in full)\n"
+             : "the row 'auto' is computed from its compiled commands; the "
+               "other rows are\n"
+               "estimates, up to a fifth off (--alternatives plans each in "
+               "full)\n";
+}
+
 /// What the search compared, and how much faster a plan could be.
 static std::string printChoice(const PlanChoice &choice) {
   Table table;
@@ -192,18 +205,15 @@ static std::string printChoice(const PlanChoice &choice) {
     table.add({each.name, printCount(each.bytes), printBytes(each.bytes),
                each.fits ? "yes" : "no", printSeconds(each.seconds)});
   const std::string work = " (" + printCount(choice.forecasts) +
-                           " plans were forecast, " +
-                           printCount(choice.compiled) +
-                           " of them compiled)\n"
-                           "auto is the plan of the compiled step; the other "
-                           "rows are estimates, up to a\n"
-                           "fifth off (--alternatives plans each in full)\n";
+                           " plans forecast, " + printCount(choice.compiled) +
+                           " steps compiled)\n" + describeRows(choice);
   if (!choice.fits)
     return "\n" + table.print() + "no plan was found that fits" + work;
   const double gap = choice.forecastSeconds / choice.boundSeconds - 1;
-  return "\n" + table.print() + "no plan with this wrapping that fits " +
-         printBytes(choice.budget) + " is more than " +
-         printDecimal(100 * gap, 1) + "% faster than auto\n" + work.substr(1);
+  return "\n" + table.print() +
+         "bound: the best plan for these groups within " +
+         printBytes(choice.budget) + " is at most " +
+         printDecimal(100 * gap, 1) + "% faster\nthan auto" + work;
 }
 
 /// With a sign.

@@ -177,17 +177,19 @@ FailureOr<StringRef> ProgramTranslator::findLoss() {
   }
   if (scalars.size() != 1) {
     InFlightDiagnostic diagnostic = error("E0135");
-    diagnostic << "expected one floating-point scalar, the loss, among the "
-                  "model's outputs, got "
-               << scalars.size();
-    if (scalars.empty())
+    if (scalars.empty()) {
+      diagnostic << "the model returns no floating-point scalar to use as the "
+                    "loss";
       diagnostic.attachNote()
           << "help: let shardc compute a loss of the model's output with "
              "--loss cross_entropy or --loss mse, or wrap model and loss in "
              "one module, as tools/export/shardc_export.py does";
-    else
+    } else {
+      diagnostic << "the model returns " << scalars.size()
+                 << " floating-point scalars, and only one can be the loss";
       diagnostic.attachNote()
           << "help: return only one of '" << llvm::join(scalars, "', '") << "'";
+    }
     return diagnostic;
   }
   if (outputs.size() > 1)

@@ -502,8 +502,7 @@ void InsertOptimizerPass::runOnOperation() {
     return signalPassFailure();
   }
   UpdateStorage storage;
-  if (!stateDtype.empty() &&
-      llvm::all_of(chosen, [](const auto &each) {
+  if (!stateDtype.empty() && llvm::all_of(chosen, [](const auto &each) {
         return each->getStates().empty();
       }))
     getOperation().emitWarning()

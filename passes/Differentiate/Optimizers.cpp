@@ -284,6 +284,12 @@ static const char *foreignOption(const OptimizerOptions &options) {
   return nullptr;
 }
 
+/// "--adjust-lr-fn" for "adjust_lr_fn".
+static std::string flagOf(std::string option) {
+  std::replace(option.begin(), option.end(), '_', '-');
+  return "--" + option;
+}
+
 /// What is wrong with the options; else empty.
 static std::string describeInvalid(const OptimizerOptions &options) {
   if (!options.kind()) {
@@ -293,18 +299,19 @@ static std::string describeInvalid(const OptimizerOptions &options) {
     return "expected an optimizer of " + names + ", got '" + options.name + "'";
   }
   if (const char *foreign = foreignOption(options))
-    return "the optimizer " + options.name + " does not take " + foreign +
+    return "the optimizer " + options.name + " does not take " +
+           flagOf(foreign) +
            (options.name == "muon" && options.nesterov
                 ? ": its momentum is always Nesterov"
                 : "; choose another with --optimizer");
   if (options.nesterov &&
       (options.getMomentum() == 0 || options.dampening != 0))
-    return "nesterov needs a momentum above 0 and a dampening of 0";
+    return "--nesterov needs --momentum above 0 and --dampening 0";
   if (options.dampening != 0 && options.getMomentum() == 0)
-    return "dampening needs a momentum above 0";
+    return "--dampening needs --momentum above 0";
   if (!llvm::is_contained({"original", "match_rms_adamw", "spectral_unclamped"},
                           options.adjustLearningRate))
-    return "expected adjust_lr_fn original, match_rms_adamw or "
+    return "expected --adjust-lr-fn original, match_rms_adamw or "
            "spectral_unclamped, got '" +
            options.adjustLearningRate + "'";
   return "";

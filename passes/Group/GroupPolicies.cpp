@@ -251,12 +251,16 @@ resolvePolicies(ModuleOp module, const WrappingProblem &forward,
               .settings.at(recomputeKey.str()));
     }
     if (std::optional<int64_t> ranks = policies.back().reshardTo;
-        ranks && shards % *ranks != 0)
+        ranks && shards % *ranks != 0) {
+      StringRef name = "reshard_after_forward";
+      if (!merged->count(name.str()))
+        name = "--reshard";
       return emitNumberedError(module, "E0204")
-                 << "expected reshard_after_forward to divide the " << shards
-                 << " ranks that parameters are sharded over, got " << *ranks
+                 << "expected " << name << " to divide the " << shards
+                 << " ranks that parameters are sharded across, got " << *ranks
                  << "; did you mean " << nearestDivisor(shards, *ranks) << "?",
              failure();
+    }
   }
   return policies;
 }

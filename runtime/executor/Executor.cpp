@@ -6,6 +6,8 @@
 
 #include "runtime/executor/Executor.h"
 
+#include "runtime/format/CommandKinds.h"
+
 #include <algorithm>
 
 namespace shardc::runtime {
@@ -13,16 +15,15 @@ namespace shardc::runtime {
 StatusOr<std::unique_ptr<Executor>>
 Executor::create(const format::Artifact &artifact,
                  const ExecutorResources &resources) {
-  std::unique_ptr<Executor> executor(new Executor(resources));
-  if (Status status = executor->prepare(artifact); !status.ok())
+  std::unique_ptr<Executor> executor(new Executor(artifact.program, resources));
+  if (Status status = executor->prepare(); !status.ok())
     return status;
   if (Status status = resources.device.takeScratch(); !status.ok())
     return status;
   return executor;
 }
 
-Status Executor::prepare(const format::Artifact &artifact) {
-  const format::Program &program = artifact.program;
+Status Executor::prepare() {
   for (const format::Section &section : program.sections)
     if (PreparedSection &prepared = sections.emplace_back(); section.condition)
       prepared.condition =
@@ -54,6 +55,19 @@ bool Executor::holds(const PreparedSection &section) const {
 Status Executor::blame(Status status) const {
   return resources.cancellation.requested() ? resources.cancellation.reason()
                                             : status;
+}
+
+/// Who waited in vain for another process says where.
+Status Executor::blame(const Entry &entry, Status status) const {
+  if (status.code() == ErrorCode::E0510) {
+    const auto number = static_cast<size_t>(entry.number);
+    const format::Command &command = program.commands[number];
+    status.addNote(
+        "in command " + std::to_string(number) + ", " +
+        std::string(format::kindName(command)) +
+        (command.label.empty() ? std::string() : " of group " + command.label));
+  }
+  return blame(std::move(status));
 }
 
 Status Executor::enqueue(const Entry &entry) const {
@@ -94,7 +108,7 @@ Status Executor::enqueueAll(const PreparedSection &section) const {
     for (const int64_t event : entry.waits)
       resources.device.wait(entry.stream, event);
     if (Status status = enqueue(entry); !status.ok())
-      return blame(std::move(status));
+      return blame(entry, std::move(status));
     if (observer) {
       if (Status status = resources.device.synchronize(); !status.ok())
         return blame(std::move(status));

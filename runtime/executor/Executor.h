@@ -59,8 +59,8 @@ public:
   }
 
 private:
-  explicit Executor(const ExecutorResources &resources)
-      : resources(resources) {}
+  Executor(const format::Program &program, const ExecutorResources &resources)
+      : program(program), resources(resources) {}
 
   struct Entry {
     /// On the device.
@@ -77,13 +77,15 @@ private:
     std::optional<DeviceAddress> condition;
   };
 
-  Status prepare(const format::Artifact &artifact);
+  Status prepare();
   Status enqueueAll(const PreparedSection &section) const;
   void recordTimes();
   bool holds(const PreparedSection &section) const;
   Status enqueue(const Entry &entry) const;
   Status blame(Status status) const;
+  Status blame(const Entry &entry, Status status) const;
 
+  const format::Program &program;
   const ExecutorResources resources;
   std::vector<PreparedSection> sections;
   /// The program's number of each command of the device.

@@ -64,10 +64,17 @@ OutputFile::OutputFile(std::string target) : path(std::move(target)) {
   fchmod(descriptor, 0666 & ~mask);
 }
 
+OutputFile::OutputFile(std::string target, const std::string &temporary)
+    : path(std::move(target)), temporaryPath(temporary), isOwner(false),
+      descriptor(open(temporary.c_str(), O_WRONLY | O_CLOEXEC)) {
+  if (descriptor < 0)
+    fail("cannot write");
+}
+
 OutputFile::~OutputFile() {
   if (descriptor >= 0)
     close(descriptor);
-  if (!temporaryPath.empty())
+  if (isOwner && !temporaryPath.empty())
     unlink(temporaryPath.c_str());
 }
 
@@ -77,21 +84,33 @@ void OutputFile::fail(const char *what) {
 }
 
 void OutputFile::write(Bytes bytes) {
+  writeAt(end, bytes);
+  end += static_cast<int64_t>(bytes.size());
+}
+
+void OutputFile::writeAt(int64_t offset, Bytes bytes) {
   while (failure.ok() && !bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written >= 0)
+    const ssize_t written =
+        pwrite(descriptor, bytes.data(), bytes.size(), offset);
+    if (written >= 0) {
       bytes = bytes.subspan(static_cast<size_t>(written));
-    else if (errno != EINTR)
+      offset += written;
+    } else if (errno != EINTR) {
       fail("cannot write");
+    }
   }
 }
 
-Status OutputFile::commit() {
-  if (!failure.ok())
-    return failure;
-  if (fsync(descriptor) != 0)
+Status OutputFile::flush() {
+  if (failure.ok() && fsync(descriptor) != 0)
     fail("cannot write");
-  else if (rename(temporaryPath.c_str(), path.c_str()) != 0)
+  return failure;
+}
+
+Status OutputFile::commit() {
+  if (!flush().ok())
+    return failure;
+  if (rename(temporaryPath.c_str(), path.c_str()) != 0)
     fail("cannot create");
   else
     temporaryPath.clear();

@@ -29,18 +29,29 @@ Status checkDistinct(const std::vector<NamedFile> &inputs,
                      const std::vector<NamedFile> &outputs);
 
 /// One file being written. Errors (E0601) stick: `write` does nothing after
-/// one, `commit` returns it. Without a successful commit the destructor
-/// removes the temporary file. Not thread-safe.
+/// one, `flush` and `commit` return it. Without a successful commit the
+/// destructor removes the temporary file. Not thread-safe.
 class OutputFile {
 public:
   explicit OutputFile(std::string path);
+  /// Another process' part in a file that one has opened with `path` alone, at
+  /// `temporary`, which that one commits or removes.
+  OutputFile(std::string path, const std::string &temporary);
   ~OutputFile();
   OutputFile(const OutputFile &) = delete;
   OutputFile &operator=(const OutputFile &) = delete;
 
+  /// After what `write` wrote before.
   void write(Bytes bytes);
   void write(std::string_view text) { write(bytesOf(text)); }
+  /// At byte `offset` of the file, which need not be its end.
+  void writeAt(int64_t offset, Bytes bytes);
 
+  /// Where the file is until it has its name.
+  const std::string &temporary() const { return temporaryPath; }
+
+  /// Flushes to the disk.
+  Status flush();
   /// Flushes to the disk and gives the file its name.
   Status commit();
 
@@ -52,6 +63,9 @@ private:
 
   std::string path;
   std::string temporaryPath;
+  bool isOwner = true;
+  /// Where `write` goes on.
+  int64_t end = 0;
   int descriptor = -1;
   Status failure;
 };

@@ -126,6 +126,11 @@ readSafetensors(Bytes file, const std::string &name, ErrorCode code) {
   return content;
 }
 
+size_t bytesOf(const NamedTensor &tensor) {
+  return static_cast<size_t>(elementCount(tensor.shape) *
+                             byteSize(tensor.dtype));
+}
+
 std::string safetensorsHeader(const std::vector<NamedTensor> &tensors,
                               const Metadata &metadata) {
   nlohmann::ordered_json root = nlohmann::ordered_json::object();
@@ -136,8 +141,9 @@ std::string safetensorsHeader(const std::vector<NamedTensor> &tensors,
     nlohmann::ordered_json &object = root[tensor.name];
     object["dtype"] = safetensorsName(tensor.dtype);
     object["shape"] = tensor.shape;
-    object["data_offsets"] = {offset, offset + tensor.data.size()};
-    offset += tensor.data.size();
+    const size_t bytes = bytesOf(tensor);
+    object["data_offsets"] = {offset, offset + bytes};
+    offset += bytes;
   }
   std::string json = root.dump();
   constexpr size_t alignment = 64;

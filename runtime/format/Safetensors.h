@@ -47,9 +47,12 @@ struct SafetensorsContent {
 StatusOr<SafetensorsContent>
 readSafetensors(Bytes file, const std::string &name, ErrorCode code);
 
+/// How many bytes a tensor of this shape and dtype has.
+size_t bytesOf(const NamedTensor &tensor);
+
 /// The header of a file of these tensors in this order, including the leading
 /// length, padded so that the data that follows is aligned to 64 bytes when
-/// the header is.
+/// the header is. What they contain does not matter.
 std::string safetensorsHeader(const std::vector<NamedTensor> &tensors,
                               const Metadata &metadata);
 

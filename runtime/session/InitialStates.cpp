@@ -10,6 +10,7 @@
 #include "runtime/format/ShardMap.h"
 #include "runtime/session/WeightViolations.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -108,8 +109,13 @@ Status Matcher::run() {
   return violations.status();
 }
 
+static bool isEqual(const NamedTensor &left, const NamedTensor &right) {
+  return left.dtype == right.dtype && left.shape == right.shape &&
+         std::ranges::equal(left.data, right.data);
+}
+
 /// All tensors of these names count as used: of a tied one there may be more
-/// than one.
+/// than one, which are equal.
 const NamedTensor *Matcher::find(const TensorNames &names) {
   const NamedTensor *first = nullptr;
   for (const std::string &name : names) {
@@ -119,6 +125,11 @@ const NamedTensor *Matcher::find(const TensorNames &names) {
     used.insert(found->second);
     if (!first)
       first = found->second;
+    else if (!isEqual(*first, *found->second))
+      violations.conflicts.push_back("weights have '" + first->name +
+                                     "' and '" + found->second->name +
+                                     "', which are one tied tensor in the "
+                                     "model, with different values");
   }
   return first;
 }

@@ -19,7 +19,8 @@ Status RankSession::open() {
           pool, WorkerPool::create(session.threadsOfRank(), session.spin()));
       !status.ok())
     return status;
-  connection = session.connect(number);
+  if (Status status = assign(connection, session.connect(number)); !status.ok())
+    return status;
   if (Status status =
           assign(target, session.devices().make(
                              {*connection, *pool, session.options().poison}));

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/session/RunningStatistics.h"
+#include "runtime/format/Sha256.h"
 
 #include <algorithm>
 #include <cstring>
@@ -35,10 +36,10 @@ std::vector<double> mergeVariances(const RankElements &means,
   return mergeMeans(around);
 }
 
-RunningStatistics::RunningStatistics(
-    const format::Parameters &parameters,
-    const std::vector<const RankMemory *> &ranks)
-    : parameters(parameters), ranks(ranks) {
+/// By statistic of f32 or f64, the state of its mean.
+static std::map<size_t, size_t>
+findMeans(const format::Parameters &parameters) {
+  std::map<size_t, size_t> meanOf;
   const std::vector<State> &states = parameters.states;
   for (size_t variance = 0; variance < states.size(); ++variance)
     for (size_t mean = 0; mean < states.size(); ++mean)
@@ -47,21 +48,62 @@ RunningStatistics::RunningStatistics(
           (states[mean].dtype == Dtype::F32 ||
            states[mean].dtype == Dtype::F64))
         meanOf[variance] = meanOf[mean] = mean;
+  return meanOf;
+}
+
+static std::string digestOf(format::Bytes bytes) {
+  return format::sha256({{bytes}});
+}
+
+std::string summarizeBuffers(const format::Parameters &parameters,
+                             const RankMemory &memory) {
+  const std::map<size_t, size_t> statistics = findMeans(parameters);
+  std::string summary;
+  for (size_t i = 0; i < parameters.states.size(); ++i) {
+    if (parameters.states[i].role != Role::Buffer)
+      continue;
+    const std::vector<std::byte> bytes = memory.readState(i);
+    summary += statistics.contains(i) ? std::string(format::textOf(bytes))
+                                      : digestOf(bytes);
+  }
+  return summary;
+}
+
+RunningStatistics::RunningStatistics(const format::Parameters &parameters,
+                                     std::vector<std::string> ofRanks)
+    : parameters(parameters), summaries(std::move(ofRanks)),
+      meanOf(findMeans(parameters)) {
+  size_t end = 0;
+  for (size_t i = 0; i < parameters.states.size(); ++i) {
+    const State &state = parameters.states[i];
+    if (state.role != Role::Buffer)
+      continue;
+    const size_t begin = end;
+    end += contains(i)
+               ? static_cast<size_t>(state.elements * byteSize(state.dtype))
+               : digestOf({}).size();
+    places[i] = {begin, end};
+  }
 }
 
 bool RunningStatistics::contains(size_t index) const {
-  return meanOf.find(index) != meanOf.end();
+  return meanOf.contains(index);
+}
+
+format::Bytes RunningStatistics::summaryOf(size_t rank, size_t index) const {
+  const auto &[begin, end] = places.at(index);
+  return format::bytesOf(summaries[rank]).subspan(begin, end - begin);
 }
 
 bool RunningStatistics::differs(size_t index) const {
-  const std::vector<std::byte> first = ranks[0]->readState(index);
-  return std::any_of(
-      ranks.begin() + 1, ranks.end(),
-      [&](const RankMemory *rank) { return rank->readState(index) != first; });
+  for (size_t rank = 1; rank < summaries.size(); ++rank)
+    if (!std::ranges::equal(summaryOf(rank, index), summaryOf(0, index)))
+      return true;
+  return false;
 }
 
 template <typename T>
-static std::vector<double> elementsIn(const std::vector<std::byte> &bytes) {
+static std::vector<double> elementsIn(format::Bytes bytes) {
   std::vector<T> elements(bytes.size() / sizeof(T));
   std::memcpy(elements.data(), bytes.data(), bytes.size());
   return {elements.begin(), elements.end()};
@@ -69,8 +111,8 @@ static std::vector<double> elementsIn(const std::vector<std::byte> &bytes) {
 
 RankElements RunningStatistics::elements(size_t index) const {
   RankElements elements;
-  for (const RankMemory *rank : ranks) {
-    const std::vector<std::byte> bytes = rank->readState(index);
+  for (size_t rank = 0; rank < summaries.size(); ++rank) {
+    const format::Bytes bytes = summaryOf(rank, index);
     elements.push_back(parameters.states[index].dtype == Dtype::F64
                            ? elementsIn<double>(bytes)
                            : elementsIn<float>(bytes));
@@ -88,8 +130,10 @@ static std::vector<std::byte> bytesOf(const std::vector<double> &elements) {
 
 std::vector<std::byte> RunningStatistics::merge(size_t index) const {
   const size_t mean = meanOf.at(index);
-  if (!differs(index) && !differs(mean))
-    return ranks[0]->readState(index);
+  if (!differs(index) && !differs(mean)) {
+    const format::Bytes first = summaryOf(0, index);
+    return {first.begin(), first.end()};
+  }
   const std::vector<double> merged =
       index == mean ? mergeMeans(elements(mean))
                     : mergeVariances(elements(mean), elements(index));

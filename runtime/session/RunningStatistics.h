@@ -30,18 +30,25 @@ std::vector<double> mergeMeans(const RankElements &means);
 std::vector<double> mergeVariances(const RankElements &means,
                                    const RankElements &variances);
 
+/// What a rank tells the others of its buffers: statistics as they are, and
+/// digests of the rest, which may be large and is only compared.
+std::string summarizeBuffers(const format::Parameters &parameters,
+                             const RankMemory &memory);
+
 class RunningStatistics {
 public:
+  /// Of the summaries of all ranks, in their order. The parameters outlive the
+  /// object.
   RunningStatistics(const format::Parameters &parameters,
-                    const std::vector<const RankMemory *> &ranks);
+                    std::vector<std::string> summaries);
 
   /// Whether state `index` is a running mean or variance, of f32 or f64.
   bool contains(size_t index) const;
 
-  /// State `index` of all ranks: of the first one where all have the same.
+  /// Statistic `index` of all ranks: of the first one where all have the same.
   std::vector<std::byte> merge(size_t index) const;
 
-  /// Whether ranks have different values of state `index`.
+  /// Whether ranks have different values of buffer `index`.
   bool differs(size_t index) const;
 
   /// The names of the buffers whose values differ between ranks: of
@@ -52,12 +59,15 @@ public:
   Differing differing() const;
 
 private:
+  format::Bytes summaryOf(size_t rank, size_t index) const;
   RankElements elements(size_t index) const;
 
   const format::Parameters &parameters;
-  const std::vector<const RankMemory *> &ranks;
+  std::vector<std::string> summaries;
   /// By state, that of its mean: a mean's is itself.
   std::map<size_t, size_t> meanOf;
+  /// By buffer, where a summary has it: from a byte on to another.
+  std::map<size_t, std::pair<size_t, size_t>> places;
 };
 
 } // namespace shardc::runtime

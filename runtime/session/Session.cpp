@@ -1,7 +1,7 @@
 //===- Session.cpp - The ranks of an artifact in this process -------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thread a rank.
+// One thread for each rank that is here.
 //===----------------------------------------------------------------------===//
 
 #include "runtime/session/Session.h"
@@ -9,34 +9,83 @@
 #include <algorithm>
 #include <atomic>
 #include <new>
+#include <sched.h>
 #include <thread>
+#include <unistd.h>
 
 namespace shardc::runtime {
 
-static int chooseThreads(const SessionOptions &options, int64_t worldSize) {
+/// How many processors this process may use.
+static int64_t usableProcessors() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0
+             ? CPU_COUNT(&set)
+             : static_cast<int64_t>(std::thread::hardware_concurrency());
+}
+
+/// How many ranks compute on the processors that this process may use: all of
+/// this machine's, unless a launcher gave it some of its own.
+static int64_t ranksOnProcessors(const SessionOptions &options,
+                                 int64_t worldSize) {
+  if (!options.processes)
+    return worldSize;
+  return usableProcessors() < sysconf(_SC_NPROCESSORS_ONLN)
+             ? 1
+             : options.processes->sizeHere();
+}
+
+static int chooseThreads(const SessionOptions &options, int64_t ranks) {
   if (options.threads > 0)
     return options.threads;
-  const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
-  return static_cast<int>(std::max<int64_t>(1, cores / worldSize));
+  return static_cast<int>(std::max<int64_t>(1, usableProcessors() / ranks));
 }
 
 Session::Session(const format::Artifact &artifact, DeviceMaker &devices,
                  Cancellation &cancellation, const SessionOptions &options)
+    : Session(artifact, devices, cancellation, options,
+              ranksOnProcessors(options, artifact.manifest.mesh.ranks())) {}
+
+Session::Session(const format::Artifact &artifact, DeviceMaker &devices,
+                 Cancellation &cancellation, const SessionOptions &options,
+                 int64_t neighbors)
     : program(artifact), maker(devices), reason(cancellation), chosen(options),
-      threads(chooseThreads(options, artifact.manifest.mesh.ranks())),
-      policy(SpinPolicy::forThreads(artifact.manifest.mesh.ranks() *
-                                    int64_t(threads))),
-      group(artifact.manifest.mesh, artifact.program.communicators,
-            cancellation, policy) {
+      threads(chooseThreads(options, neighbors)),
+      policy(SpinPolicy::forThreads(neighbors * int64_t(threads))) {
+  if (const ProcessGroup *processes = options.processes) {
+    ranks.push_back(
+        std::make_unique<RankSession>(*this, processes->rank(), /*index=*/0));
+    return;
+  }
+  group.emplace(artifact.manifest.mesh, artifact.program.communicators,
+                cancellation, policy);
   for (int64_t rank = 0; rank < worldSize(); ++rank)
     ranks.push_back(std::make_unique<RankSession>(*this, rank, ranks.size()));
 }
 
-std::vector<const RankMemory *> Session::memories() const {
-  std::vector<const RankMemory *> memories;
+StatusOr<std::unique_ptr<Transport>> Session::connect(int64_t rank) {
+  if (group)
+    return group->transport(rank);
+  return chosen.processes->connect(
+      program.manifest.mesh, program.program.communicators, reason, policy);
+}
+
+RankMemories Session::memories() const {
+  RankMemories memories(static_cast<size_t>(worldSize()), nullptr);
   for (const std::unique_ptr<RankSession> &rank : ranks)
-    memories.push_back(&rank->memory());
+    memories[static_cast<size_t>(rank->rank())] = &rank->memory();
   return memories;
+}
+
+StatusOr<RunningStatistics> Session::statistics() const {
+  std::vector<std::string> summaries;
+  for (const std::unique_ptr<RankSession> &rank : ranks)
+    summaries.push_back(summarizeBuffers(program.parameters, rank->memory()));
+  if (chosen.processes)
+    if (Status status =
+            assign(summaries, chosen.processes->exchange(summaries.front()));
+        !status.ok())
+      return status;
+  return RunningStatistics(program.parameters, std::move(summaries));
 }
 
 static Status runSafely(const Session::Work &work, RankSession &rank) {

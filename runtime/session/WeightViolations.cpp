@@ -55,7 +55,8 @@ static void addNotes(Status &status, const std::string &what,
 }
 
 Status WeightViolations::status() const {
-  const size_t number = missing.size() + unused.size() + misfits.size();
+  const size_t number =
+      missing.size() + unused.size() + misfits.size() + conflicts.size();
   if (number == 0)
     return Status();
   std::string summary;
@@ -68,9 +69,12 @@ Status WeightViolations::status() const {
     add(count(unused.size(), " not used"));
   if (!misfits.empty())
     add(count(misfits.size(), " of another shape or dtype"));
+  if (!conflicts.empty())
+    add(count(conflicts.size(), " tied and not equal"));
   std::string message = "weights do not match the model: " + summary;
   if (number == 1)
-    message = !misfits.empty()   ? misfits.front()
+    message = !misfits.empty()     ? misfits.front()
+              : !conflicts.empty() ? conflicts.front()
               : !missing.empty() ? "weights lack '" + missing.front() + "'"
                                  : "weights have '" + unused.front() +
                                        "', which the model does not";
@@ -82,6 +86,8 @@ Status WeightViolations::status() const {
       status.addNote(misfits[i]);
     if (misfits.size() > maxNames)
       status.addNote(count(misfits.size() - maxNames, " more like these"));
+    for (size_t i = 0; i < std::min(maxNames, conflicts.size()); ++i)
+      status.addNote(conflicts[i]);
   }
   const auto hasOptimizer = [](const std::vector<std::string> &names) {
     return std::any_of(names.begin(), names.end(), isOptimizerName);
@@ -91,9 +97,12 @@ Status WeightViolations::status() const {
                    "takes its parameters and buffers only");
   else if (!unused.empty() && missing.empty() && misfits.empty())
     status.setHelp("--ignore-unused leaves out what the model does not have");
+  else if (!conflicts.empty() && missing.empty() && misfits.empty())
+    status.setHelp("export the model without tying them, or leave one of them "
+                   "out of the file");
   else if (!missing.empty())
-    status.setHelp("compare the names with those of 'shardc inspect' of the "
-                   "exported model: is this another model's file?");
+    status.setHelp("the file may belong to another model; 'shardc inspect "
+                   "MODEL.pt2' shows the modules of this one");
   return status;
 }
 

@@ -21,8 +21,9 @@ bool isOptimizerName(const std::string &name);
 struct WeightViolations {
   /// Names of the model, and of the file.
   std::vector<std::string> missing, unused;
-  /// Whole sentences about dtypes and shapes.
-  std::vector<std::string> misfits;
+  /// Whole sentences about dtypes and shapes, and about the values of names of
+  /// one tensor.
+  std::vector<std::string> misfits, conflicts;
 
   /// E0402 with a note for each name and the nearest one of the other side;
   /// success if there is none. States of an optimizer are counted by their key

@@ -44,11 +44,9 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
     const std::string &last = gradients.rbegin()->second;
     status.addNote(gradients.size() == 1
                        ? "the parameter is '" + first + "'"
-                       : "in backward, the first that was not finite is the "
-                         "gradient of '" +
-                             last +
-                             "': start there; in the order of the model "
-                             "they begin with '" +
+                       : "backward computed the gradient of '" + last +
+                             "' first of these: start there; in model order "
+                             "the first is '" +
                              first + "'");
   }
   if (isUpdated)

@@ -139,12 +139,11 @@ uint64_t memoryOfRank(const format::Artifact &artifact) {
          statesOf(artifact) + 3 * inputsOf(artifact);
 }
 
-Status checkMemory(const format::Artifact &artifact,
+Status checkMemory(const format::Artifact &artifact, int64_t ranks,
                    const std::optional<MemoryLimit> &limit) {
-  const auto ranks = static_cast<uint64_t>(artifact.manifest.mesh.ranks());
   const uint64_t each = memoryOfRank(artifact);
   uint64_t all = 0;
-  if (__builtin_mul_overflow(each, ranks, &all))
+  if (__builtin_mul_overflow(each, static_cast<uint64_t>(ranks), &all))
     all = std::numeric_limits<uint64_t>::max();
   if (!limit || all <= limit->bytes)
     return Status();

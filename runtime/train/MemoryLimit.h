@@ -30,8 +30,9 @@ std::optional<MemoryLimit> findMemoryLimit(const std::string &root = "");
 /// library calls: arena, states, inputs and two staged micro-batches.
 uint64_t memoryOfRank(const format::Artifact &artifact);
 
-/// Fails with E0503 if all ranks together need more than `limit`.
-Status checkMemory(const format::Artifact &artifact,
+/// Fails with E0503 if `ranks` ranks together, those of this machine, need more
+/// than `limit`.
+Status checkMemory(const format::Artifact &artifact, int64_t ranks,
                    const std::optional<MemoryLimit> &limit);
 
 } // namespace shardc::runtime

@@ -153,10 +153,12 @@ Status RankTrainer::agree(int64_t step, const format::SectionRun &one) {
   if (checks && !one.microBatch && (found.norm || !normIsKnown))
     finite->find(found);
   auto verdict = StepAgreement::Verdict::Update;
-  Status status = shared.agreement.meet(
-      rank.transport(), shared.start.step + step + 1, found, verdict);
+  Status status =
+      shared.agreement.meet(rank.transport(), rank.index() == 0,
+                            shared.start.step + step + 1, found, verdict);
   if (!status.ok())
-    return status.code() == ErrorCode::E0704 ? explain(step) : status;
+    return status.code() == ErrorCode::E0704 ? explain(step, std::move(status))
+                                             : status;
   skipped = verdict == StepAgreement::Verdict::Skip;
   phase = skipped ? Phase::Computing : Phase::Updating;
   return skipped ? restorePoint->restore() : Status();
@@ -192,10 +194,11 @@ private:
 
 /// Runs what a step did until now once more, and looks for where it began; not
 /// on a device that runs late.
-Status RankTrainer::explain(int64_t step) {
+Status RankTrainer::explain(int64_t step, Status failure) {
   NonFiniteSearch search(shared.artifact, rank.memory());
   if (shared.session.devices().runsLate())
-    return shared.agreement.explain(rank.transport(), search.source());
+    return shared.agreement.explain(rank.transport(), std::move(failure),
+                                    search.source());
   if (Status status = restorePoint->restore(); !status.ok())
     return status;
   SearchObserver observer(*this, search);
@@ -203,7 +206,8 @@ Status RankTrainer::explain(int64_t step) {
           training->run(step, numbersOf(shared.start.step + step), observer);
       !status.ok())
     return status;
-  return shared.agreement.explain(rank.transport(), search.source());
+  return shared.agreement.explain(rank.transport(), std::move(failure),
+                                  search.source());
 }
 
 /// What could not be seen before the update: the same on every rank.
@@ -213,6 +217,7 @@ Status RankTrainer::checkMetrics(int64_t step) {
       (std::isfinite(loss()) && std::isfinite(gradientNorm())))
     return Status();
   ruined = true;
+  shared.agreement.agreeToStop();
   NonFinite late;
   late.loss = !std::isfinite(loss());
   Status failure = late.failure(shared.start.step + step, /*isUpdated=*/true);

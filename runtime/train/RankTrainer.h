@@ -65,6 +65,8 @@ public:
   bool isRuined() const { return ruined; }
   /// Whether the last step was left out.
   bool wasSkipped() const { return skipped; }
+  /// Waits for what the device has been told.
+  Status synchronize() const { return rank.device().synchronize(); }
   /// Takes a step back that did not come to its update. All ranks have stopped.
   Status rollBack();
   /// Parameters of which this rank's shard has become NaN or infinite since the
@@ -106,7 +108,7 @@ private:
   format::ScalarValues numbersOf(int64_t step) const;
   Status beginSection(int64_t step, const format::SectionRun &one);
   Status agree(int64_t step, const format::SectionRun &one);
-  Status explain(int64_t step);
+  Status explain(int64_t step, Status failure);
   Status checkMetrics(int64_t step);
 
   const TrainingRun &shared;

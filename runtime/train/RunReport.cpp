@@ -57,8 +57,10 @@ void printHeader(const TrainingRun &run, const RankTrainer &rank,
   const MemoryReport memory = rank.memoryReport();
   output << "model: " << artifact.manifest.model
          << "  optimizer: " << artifact.summary.optimizer.kind
-         << "  ranks: " << run.session.worldSize()
-         << "  threads per rank: " << run.session.threadsOfRank()
+         << "  ranks: " << run.session.worldSize();
+  if (const ProcessGroup *processes = run.session.processes())
+    output << " (processes: " << processes->description() << ")";
+  output << "  threads per rank: " << run.session.threadsOfRank()
          << "  micro-batches: " << run.options.microBatches << "\n";
   if (const std::string device = run.session.devices().description();
       !device.empty())
@@ -128,11 +130,9 @@ void noteSamples(const TrainingRun &run, std::ostream &output) {
   output << std::endl;
 }
 
-void noteDifferingBuffers(const Artifact &artifact,
-                          const std::vector<const RankMemory *> &ranks,
-                          bool savesEach, std::ostream &output) {
-  const auto [statistics, others] =
-      RunningStatistics(artifact.parameters, ranks).differing();
+void noteDifferingBuffers(const RunningStatistics &buffers, bool savesEach,
+                          std::ostream &output) {
+  const auto [statistics, others] = buffers.differing();
   if (!statistics.empty())
     output << "note: running statistics are saved merged over ranks"
            << (savesEach ? ""

@@ -27,9 +27,8 @@ void printSources(const TrainingRun &run, const std::optional<Progress> &before,
 void noteSamples(const TrainingRun &run, std::ostream &output);
 
 /// Buffers of which ranks have different values when they are saved.
-void noteDifferingBuffers(const format::Artifact &artifact,
-                          const std::vector<const RankMemory *> &ranks,
-                          bool savesEach, std::ostream &output);
+void noteDifferingBuffers(const RunningStatistics &statistics, bool savesEach,
+                          std::ostream &output);
 
 /// Samples of one micro-batch of all ranks.
 int64_t samplesOfAll(const format::Artifact &artifact,

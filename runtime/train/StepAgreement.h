@@ -13,43 +13,49 @@
 #include "runtime/transport/Cancellation.h"
 #include "runtime/transport/Transport.h"
 
-#include <vector>
+#include <atomic>
 
 namespace shardc::runtime {
 
-/// Shared by the ranks of a run.
+/// Shared by the ranks of a run that are in this process.
 class StepAgreement {
 public:
   enum class Verdict { Update, Skip };
 
-  StepAgreement(Cancellation &cancellation, OnNan onNan, int64_t ranks)
-      : cancellation(cancellation), onNan(onNan),
-        findings(static_cast<size_t>(ranks)),
-        sources(static_cast<size_t>(ranks)) {}
+  StepAgreement(Cancellation &cancellation, OnNan onNan, int64_t ranksHere)
+      : cancellation(cancellation), onNan(onNan), ranksHere(ranksHere) {}
 
   /// Called by every rank with what it found in its share of the step; the same
-  /// verdict for all. After `Update`, requests to stop wait until each of them
-  /// has called `endUpdate`. Fails with the reason to stop: that of a request,
-  /// or E0704 for step `step`.
-  Status meet(Transport &transport, int64_t step, const NonFinite &found,
-              Verdict &verdict);
+  /// verdict for all. One rank of each process `isFirstHere`. After `Update`,
+  /// requests to stop wait until each rank has called `endUpdate`. Fails with
+  /// the reason to stop, the same for all: that of a request, or E0704 for step
+  /// `step`.
+  Status meet(Transport &transport, bool isFirstHere, int64_t step,
+              const NonFinite &found, Verdict &verdict);
   void endUpdate() { cancellation.endUpdate(); }
 
   /// Called by every rank after E0704, with where its first number is from that
   /// is not finite. The failure with a note of the earliest one.
-  Status explain(Transport &transport, const NonFiniteSource &source);
+  Status explain(Transport &transport, Status failure,
+                 const NonFiniteSource &source);
+
+  /// Whether all ranks of the world stop, for one reason, after the same step.
+  bool isAgreed() const { return agreed; }
+  /// Says so of a failure that every rank sees.
+  void agreeToStop() { agreed = true; }
 
 private:
-  void decide(int64_t step);
+  Status stopForNumbers(Transport &transport, int64_t step,
+                        const NonFinite &found);
+  Status stopOnRequest(Transport &transport);
 
   Cancellation &cancellation;
   const OnNan onNan;
-  /// By rank; written before a barrier, read by rank 0 after it.
-  std::vector<const NonFinite *> findings;
-  std::vector<NonFiniteSource> sources;
-  /// Written by rank 0 between two barriers.
-  Verdict decided = Verdict::Update;
-  Status failure;
+  const int64_t ranksHere;
+  /// Whether requests to stop wait in this process. Written before a meeting,
+  /// read after it.
+  bool hasBegun = false;
+  std::atomic<bool> agreed{false};
 };
 
 } // namespace shardc::runtime

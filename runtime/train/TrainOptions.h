@@ -15,6 +15,7 @@
 
 namespace shardc::runtime {
 
+class ProcessGroup;
 class RankProfile;
 
 /// What happens to a step whose loss or gradients are not finite.
@@ -77,6 +78,8 @@ struct TrainOptions {
   bool sync = false;
   bool libraries = true;
   bool tf32 = false;
+  /// The other processes, where each rank has one of its own.
+  ProcessGroup *processes = nullptr;
   /// Print nothing but errors.
   bool quiet = false;
 };

@@ -9,13 +9,15 @@
 #include "runtime/train/Trainer.h"
 
 #include "runtime/session/Devices.h"
-#include "runtime/session/GatheredStates.h"
 #include "runtime/train/MemoryLimit.h"
 #include "runtime/train/ProfileReport.h"
 #include "runtime/train/RunFiles.h"
 #include "runtime/train/RunReport.h"
+#include "runtime/train/SameRun.h"
 #include "runtime/train/StepLog.h"
 #include "runtime/train/WeightFiles.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -162,15 +164,32 @@ static SavedStates savedStates(const TrainingRun &run, int64_t steps) {
   return saved;
 }
 
+/// The parameters of which a rank of the world has ruined its shard.
+static StatusOr<PlacedNames> findRuined(const TrainingRun &run,
+                                        const Ranks &ranks) {
+  PlacedNames ruined;
+  for (const std::unique_ptr<RankTrainer> &rank : ranks)
+    ruined.merge(rank->findRuined());
+  if (ProcessGroup *processes = run.session.processes()) {
+    std::vector<std::string> all;
+    if (Status status =
+            assign(all, processes->exchange(nlohmann::json(ruined).dump()));
+        !status.ok())
+      return status;
+    for (const std::string &names : all)
+      ruined.merge(nlohmann::json::parse(names).get<PlacedNames>());
+  }
+  return ruined;
+}
+
 /// Parameters that an update made NaN or infinite, which loss and gradients of
 /// its step cannot show (E0704).
 static Status checkParameters(const TrainingRun &run, const Ranks &ranks,
                               int64_t steps) {
   PlacedNames ruined;
-  for (const std::unique_ptr<RankTrainer> &rank : ranks)
-    ruined.merge(rank->findRuined());
-  if (ruined.empty())
-    return Status();
+  if (Status status = assign(ruined, findRuined(run, ranks));
+      !status.ok() || ruined.empty())
+    return status;
   return Status(
              ErrorCode::E0704,
              "after step " + std::to_string(run.start.step + steps) + ", " +
@@ -184,23 +203,28 @@ static Status checkParameters(const TrainingRun &run, const Ranks &ranks,
 
 static Status save(const TrainingRun &run, const Ranks &ranks, int64_t steps,
                    std::ostream *output) {
-  if (Status status = checkParameters(run, ranks, steps); !status.ok())
+  Status status;
+  for (const std::unique_ptr<RankTrainer> &rank : ranks)
+    if (Status own = rank->synchronize(); !own.ok())
+      status = own;
+  status = agree(run.session.processes(), std::move(status));
+  if (status.ok())
+    status = checkParameters(run, ranks, steps);
+  if (!status.ok())
     return status;
-  const std::vector<const RankMemory *> memories = run.session.memories();
+  const StatusOr<RunningStatistics> statistics = run.session.statistics();
+  if (!statistics.ok())
+    return statistics.status();
   if (output)
     noteDifferingBuffers(
-        run.artifact, memories,
+        *statistics,
         run.options.saveRankStatistics || run.options.saveOptimizer, *output);
   const SavedStates saved = savedStates(run, steps);
   if (output && saved.stateDict && !saved.stateDict->text.empty())
     *output << "note: names are saved without '" << saved.stateDict->text << "'"
             << std::endl;
-  const GatheredStates states(run.artifact, memories, saved);
-  for (const RankMemory *memory : memories)
-    if (Status status = memory->onDevice().synchronize(); !status.ok())
-      return status;
-  return format::writeSafetensors(run.options.save, states.tensors(),
-                                  states.metadata());
+  return StateFile(run.artifact, *statistics, saved)
+      .write(run.options.save, run.session.memories(), run.session.processes());
 }
 
 /// Saves the last whole step of a run that stopped, and notes it on the reason.
@@ -220,6 +244,7 @@ static Status saveStopped(const TrainingRun &run, const Ranks &ranks,
   for (const std::unique_ptr<RankTrainer> &rank : ranks)
     if (Status restored = rank->rollBack(); !restored.ok())
       status = restored;
+  status = agree(run.session.processes(), std::move(status));
   if (status.ok())
     status = save(run, ranks, steps, output);
   if (!status.ok())
@@ -312,6 +337,10 @@ static Status openEvaluation(const Artifact &artifact,
   return status.ok() ? status : status.addNote("in --eval-data");
 }
 
+static bool isFirstProcess(const TrainOptions &options) {
+  return !options.processes || options.processes->rank() == 0;
+}
+
 /// Bytes of what is saved, about.
 static uint64_t savedBytes(const Artifact &artifact,
                            const TrainOptions &options) {
@@ -357,6 +386,8 @@ static Status checkFiles(const Artifact &artifact, const TrainOptions &options,
     return status;
   if (Status status = checkSaveName(options.save); !status.ok())
     return status;
+  if (!isFirstProcess(options))
+    return Status();
   for (const auto &[path, bytes] :
        {std::pair(options.save, savedBytes(artifact, options)),
         std::pair(options.profile, uint64_t(0))})
@@ -392,8 +423,11 @@ static DeviceOptions deviceOptions(const TrainOptions &options) {
 static Status open(const Artifact &artifact, const TrainOptions &options,
                    const Cancellation &cancellation, std::ostream *output,
                    OpenedRun &run) {
+  const int64_t ranksHere = options.processes ? options.processes->sizeHere()
+                                              : artifact.manifest.mesh.ranks();
   if (!runsOnGpu(artifact, options))
-    if (Status status = checkMemory(artifact, findMemoryLimit()); !status.ok())
+    if (Status status = checkMemory(artifact, ranksHere, findMemoryLimit());
+        !status.ok())
       return status;
   if (Status status =
           assign(run.devices,
@@ -415,16 +449,58 @@ static Status open(const Artifact &artifact, const TrainOptions &options,
   return openLog(options, output, run);
 }
 
+//===----------------------------------------------------------------------===//
+// The run
+//===----------------------------------------------------------------------===//
+
+/// Trains, and saves; what is printed goes to `output`, if it is there.
+static Status trainOpened(const TrainingRun &run, Session &session,
+                          StepLog &log, std::ostream *output) {
+  const TrainOptions &options = run.options;
+  Ranks ranks;
+  for (size_t i = 0; i < session.ranksHere(); ++i)
+    ranks.push_back(std::make_unique<RankTrainer>(run, session.rankHere(i)));
+  if (Status status = runRanks(run, session, ranks, log, output);
+      !status.ok()) {
+    if (options.processes && !run.agreement.isAgreed()) {
+      options.processes->leave();
+      return options.save.empty()
+                 ? status
+                 : status.addNote("nothing is saved, because the other ranks "
+                                  "cannot be waited for");
+    }
+    return options.save.empty()
+               ? status
+               : saveStopped(run, ranks, output, std::move(status));
+  }
+  if (!options.save.empty())
+    if (Status status = save(run, ranks, ranks[0]->finishedSteps(), output);
+        !status.ok())
+      return status;
+  return options.isProfiled() ? reportProfile(run, ranks, output) : Status();
+}
+
 Status train(const Artifact &artifact, const TrainOptions &options,
              Cancellation &cancellation, std::ostream &output) {
   std::ostream *const stream = options.quiet ? nullptr : &output;
   OpenedRun opened;
-  if (Status status = open(artifact, options, cancellation, stream, opened);
+  if (Status status =
+          agree(options.processes,
+                open(artifact, options, cancellation, stream, opened));
       !status.ok())
     return status;
+  if (options.processes) {
+    cancellation.deferStops();
+    if (Status status =
+            checkSameRun(*options.processes, artifact, options, opened.start,
+                         *opened.data, opened.evalData.get());
+        !status.ok())
+      return status;
+  }
   Session session(artifact, *opened.devices, cancellation,
-                  {options.threads, options.poison});
-  StepAgreement agreement(cancellation, options.onNan, session.worldSize());
+                  {options.threads, options.poison, options.processes});
+  StepAgreement agreement(cancellation, options.onNan,
+                          static_cast<int64_t>(session.ranksHere()));
   const int64_t evalBatches =
       opened.evalData ? evaluationBatches(artifact, options, *opened.evalData)
                       : 0;
@@ -436,19 +512,7 @@ Status train(const Artifact &artifact, const TrainOptions &options,
     printSources(run, opened.before, *stream);
   if (run.evalData && stream)
     noteSamples(run, *stream);
-  Ranks ranks;
-  for (size_t i = 0; i < session.ranksHere(); ++i)
-    ranks.push_back(std::make_unique<RankTrainer>(run, session.rankHere(i)));
-  if (Status status = runRanks(run, session, ranks, *opened.log, stream);
-      !status.ok())
-    return options.save.empty()
-               ? status
-               : saveStopped(run, ranks, stream, std::move(status));
-  if (!options.save.empty())
-    if (Status status = save(run, ranks, ranks[0]->finishedSteps(), stream);
-        !status.ok())
-      return status;
-  return options.isProfiled() ? reportProfile(run, ranks, stream) : Status();
+  return trainOpened(run, session, *opened.log, stream);
 }
 
 } // namespace shardc::runtime

@@ -47,8 +47,13 @@ public:
   bool requested() const {
     const uint64_t now = state.load();
     return failed.load(std::memory_order_relaxed) ||
-           ((now & stopMask) != 0 && now < oneUpdate);
+           ((now & stopMask) != 0 && now < oneUpdate && !defersStops);
   }
+
+  /// From here on `requested` looks at failures alone: ranks of other processes
+  /// do not see a request to stop, and all ranks agree on one before they
+  /// update. Called before there are ranks.
+  void deferStops() { defersStops = true; }
 
   /// Why to stop; success if nobody asked.
   Status reason() const;
@@ -74,7 +79,7 @@ private:
     }
   }
 
-  std::atomic<bool> failed{false};
+  std::atomic<bool> failed{false}, defersStops{false};
   std::atomic<uint64_t> state{0};
   static_assert(std::atomic<uint64_t>::is_always_lock_free);
   mutable std::mutex mutex;

@@ -17,6 +17,7 @@ InProcessGroup::InProcessGroup(
     const std::vector<format::CommunicatorShape> &communicators,
     const Cancellation &cancellation, SpinPolicy spin)
     : cancellation(cancellation), spin(spin), barriers(mesh.ranks()),
+      messages(static_cast<size_t>(mesh.ranks())),
       ends(static_cast<size_t>(mesh.ranks())) {
   for (const format::CommunicatorShape &shape : communicators)
     for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
@@ -229,14 +230,38 @@ public:
     return communicators[number];
   }
 
-  Status barrier() override {
+  Status anyOf(uint64_t own, uint64_t &all) override {
+    const size_t turn = meetings++ % 2;
+    group.messages[static_cast<size_t>(index)].bits[turn] = own;
+    if (Status status = meet(); !status.ok())
+      return status;
+    all = 0;
+    for (const InProcessGroup::Message &message : group.messages)
+      all |= message.bits[turn];
+    return Status();
+  }
+
+  StatusOr<std::vector<std::string>> exchange(const std::string &own) override {
+    const size_t turn = meetings++ % 2;
+    group.messages[static_cast<size_t>(index)].text[turn] = own;
+    if (Status status = meet(); !status.ok())
+      return status;
+    std::vector<std::string> all;
+    for (const InProcessGroup::Message &message : group.messages)
+      all.push_back(message.text[turn]);
+    return all;
+  }
+
+private:
+  Status meet() {
     return group.barriers.await(group.barriers.arrive(), group.spin,
                                 group.cancellation);
   }
 
-private:
   InProcessGroup &group;
   const int64_t index;
+  /// How often this rank has given a message.
+  size_t meetings = 0;
   std::deque<InProcessCommunicator> communicators;
 };
 

@@ -12,6 +12,7 @@
 #include "runtime/transport/MeetingPlace.h"
 #include "runtime/transport/Transport.h"
 
+#include <array>
 #include <deque>
 #include <memory>
 
@@ -43,9 +44,17 @@ private:
     int64_t number;
   };
 
+  /// What a rank gives all others. Two take turns: who has come to the next
+  /// meeting has read what was given before the last.
+  struct alignas(64) Message {
+    std::array<uint64_t, 2> bits;
+    std::array<std::string, 2> text;
+  };
+
   const Cancellation &cancellation;
   const SpinPolicy spin;
   MeetingPlace barriers;
+  std::vector<Message> messages;
   std::deque<MeetingPlace> places;
   /// By rank and communicator.
   std::vector<std::vector<End>> ends;

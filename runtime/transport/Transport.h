@@ -9,6 +9,10 @@
 
 #include "runtime/transport/Communicator.h"
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 namespace shardc::runtime {
 
 /// One rank's end. Used by that rank's thread alone.
@@ -24,8 +28,19 @@ public:
   /// them alike: several may have something in flight.
   virtual Communicator &communicator(size_t number) = 0;
 
+  /// Sets `all` to the bits that any rank gives, when all have called it, or
+  /// returns the failure of another one. Allocates nothing.
+  virtual Status anyOf(uint64_t own, uint64_t &all) = 0;
+
+  /// What every rank gives, by rank, in the same way. For short messages.
+  virtual StatusOr<std::vector<std::string>>
+  exchange(const std::string &own) = 0;
+
   /// Returns when every rank has called it, or the failure of another one.
-  virtual Status barrier() = 0;
+  Status barrier() {
+    uint64_t none = 0;
+    return anyOf(none, none);
+  }
 };
 
 } // namespace shardc::runtime

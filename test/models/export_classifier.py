@@ -3,7 +3,7 @@
 
 Linear, BatchNorm1d, ReLU, Linear and cross-entropy, small enough that its IR
 after each phase can be read in one sitting. dynamic-batch.pt2 is the same with
-an open size of micro-batches.
+a dynamic batch dimension.
 """
 
 import pathlib

@@ -9,7 +9,7 @@ measured_steps/llm-foundry.csv has the speed of MPT models of 125M to 70B
 parameters under FSDP, with blocks as groups, on 8 to 128 A100s of 40 GB and H100s
 (mosaicml/llm-foundry, scripts/train/benchmarking/README.md, Apache-2.0). Every
 model is a real export (test/models/mpt.py), made into DIR without weights unless
-it is there, one for each length of sequences, with an open batch dimension.
+it is there, one for each length of sequences, with a dynamic batch dimension.
 
 Each second row of a GPU is fitted, the others are only predicted: --fit does not
 read them. It finds what `shardc plan --runtime fsdp2` multiplies three rates of a

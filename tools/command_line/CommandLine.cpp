@@ -189,14 +189,23 @@ std::string describeWrongWord(const std::vector<std::string> &words,
   return "expected " + expected + ", got '" + got + "'";
 }
 
-const CLI::Option *findEmptyNumber(const CLI::App &app) {
-  for (const CLI::Option *option : app.get_options()) {
-    const auto &values = option->results();
-    if (option->get_type_name().size() == 1 &&
-        std::find(values.begin(), values.end(), "") != values.end())
-      return option;
-  }
-  return nullptr;
+static bool isMisread(std::string_view value) {
+  if (value.starts_with('-') || value.starts_with('+'))
+    value.remove_prefix(1);
+  return value.empty() || (value.size() > 1 && value[0] == '0' &&
+                           std::string_view(".eE").find(value[1]) ==
+                               std::string_view::npos);
+}
+
+std::optional<std::string> findMisreadNumber(const CLI::App &app) {
+  for (const CLI::Option *option : app.get_options())
+    if (option->get_type_name().size() == 1)
+      for (const std::string &value : option->results())
+        if (isMisread(value))
+          return option->get_name() + ": expected a " +
+                 (value.empty() ? "" : "decimal ") + "number, got '" + value +
+                 "'";
+  return std::nullopt;
 }
 
 } // namespace shardc

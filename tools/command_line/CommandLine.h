@@ -12,6 +12,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,9 +62,9 @@ std::string wrap(const std::string &text, size_t column);
 /// option.
 std::string describeUnknown(const CLI::App &app);
 
-/// The first numeric option of `app` whose value is an empty string, which
-/// CLI11 would read as 0; null if there is none.
-const CLI::Option *findEmptyNumber(const CLI::App &app);
+/// What is wrong with the first numeric option of `app` whose value CLI11 reads
+/// as another number than it looks like: nothing as 0, 010 as 8, 0x10 as 16.
+std::optional<std::string> findMisreadNumber(const CLI::App &app);
 
 } // namespace shardc
 

@@ -20,8 +20,8 @@ Stack traces, provenance and the example inputs are dropped: the file then
 names no path of this machine, holds none of its data, and is the same bytes
 for the same weights. Parameters that share memory stay shared. --meta runs
 FACTORY without allocating: the file has the structure and no weights, so a
-70B model exports on a laptop. --dynamic-batch leaves the size of a micro-batch
-open, for `--micro-batch N` of shardc.
+70B model exports on a laptop. --dynamic-batch makes the batch dimension
+dynamic, for `--micro-batch N` of shardc.
 
 --config-from-model takes a model on which `fully_shard` was called, as training
 scripts do: its settings become a configuration for `shardc compile`, and the
@@ -233,18 +233,18 @@ def tracing(module):
         snapshot.restore()
 
 
-def open_batch(positional, keyword):
-    """torch.export's dynamic_shapes that leave open the first dimension of each
+def dynamic_batch_shapes(positional, keyword):
+    """torch.export's dynamic_shapes in which the first dimension is dynamic, of each
     input that is as long there as the first one."""
     sizes = [leaf.shape[0] for leaf in tree_leaves((positional, keyword))
              if isinstance(leaf, torch.Tensor) and leaf.dim()]
     if not sizes:
         raise ExportError("--dynamic-batch: no input has a dimension")
-    opened = [keystr(path).strip(".[]'") for path, leaf in
-              tree_flatten_with_path(keyword or tuple(positional))[0]
-              if isinstance(leaf, torch.Tensor) and leaf.dim()
-              and leaf.shape[0] == sizes[0]]
-    say(f"--dynamic-batch: the first dimension of input {', '.join(opened)} is open")
+    names = [keystr(path).strip(".[]'") for path, leaf in
+             tree_flatten_with_path(keyword or tuple(positional))[0]
+             if isinstance(leaf, torch.Tensor) and leaf.dim()
+             and leaf.shape[0] == sizes[0]]
+    say(f"--dynamic-batch: the first dimension of input {', '.join(names)} is dynamic")
     batch = torch.export.Dim("batch", min=1)
     return tree_map(
         lambda leaf: {0: batch} if isinstance(leaf, torch.Tensor) and leaf.dim()
@@ -326,7 +326,7 @@ def program_and_checkpoints(module, example_inputs, is_compared, dynamic_batch=F
     """The same, and the paths of the modules that are checkpointed."""
     positional, keyword = distinct(arguments_of(example_inputs))
     check_before(module, positional, keyword)
-    shapes = open_batch(positional, keyword) if dynamic_batch else None
+    shapes = dynamic_batch_shapes(positional, keyword) if dynamic_batch else None
     with (wrapped_modules.unwrapped(module) as wrapped,
           training_modes.training(module)):
         sizes = fake_quantization.sizes_of(

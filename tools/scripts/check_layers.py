@@ -39,9 +39,10 @@ RUNTIME = {f"runtime/{room}": others.split() for room, others in {
     "transport": "format cpu",
     "device": "format cpu transport",
     "cuda": "format cpu transport device math",
+    "mpi": "format cpu transport",
     "executor": "format transport device",
     "data": "format cpu",
-    "session": "format cpu transport device cuda executor data",
+    "session": "format cpu transport device cuda mpi executor data",
     "train": "format cpu transport executor data session"}.items()}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # Header -> how paths of files begin that may include it.

@@ -106,8 +106,9 @@ void addCompileCommand(CLI::App &app, Run &run) {
           "An exported model (.pt2), or IR of the import phase (.mlir)")
       ->required();
   command
-      ->add_option("-o,--output", arguments->output,
-                   "Artifact to write; required unless --compile-to")
+      ->add_option(
+          "-o,--output", arguments->output,
+          "Artifact to write; required unless --compile-to or --print-config")
       ->type_name("MODEL.shardc");
   addInputOptions(*command, arguments->options.input);
   addCompileOptions(*command, arguments->options);

@@ -58,9 +58,9 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
     for (const CLI::App *command : app.get_subcommands())
-      if (const CLI::Option *option = findEmptyNumber(*command))
-        throw CLI::ValidationError(option->get_name(),
-                                   "expected a number, got ''");
+      if (const std::optional<std::string> problem =
+              findMisreadNumber(*command))
+        throw CLI::ValidationError(*problem);
   } catch (const CLI::Success &request) {
     // A page for a command that does not exist would hide the mistake.
     if (app.remaining_size() > 0)

@@ -77,9 +77,8 @@ Status CommandOptions::parse(int argc, char **argv) {
     return usageStatus(app, error)
         .setHelp("run '" + app.get_name() + " --help'");
   }
-  if (const CLI::Option *option = findEmptyNumber(app))
-    return Status(ErrorCode::E0001,
-                  option->get_name() + ": expected a number, got ''");
+  if (const std::optional<std::string> problem = findMisreadNumber(app))
+    return Status(ErrorCode::E0001, *problem);
   if (help)
     return Status();
   for (const std::function<Status()> &check : checks)

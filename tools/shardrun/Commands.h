@@ -21,6 +21,8 @@ struct CommandContext {
   runtime::Cancellation &cancellation;
   /// From here on Ctrl-C and SIGTERM cancel instead of ending the process.
   std::function<void()> catchSignals;
+  /// Whether the failure that the command returns is still to be printed.
+  bool &printsFailure;
 };
 
 /// `shardrun MODEL.shardc`: trains.

@@ -10,24 +10,33 @@
 
 namespace shardc {
 
+using runtime::MpiLibrary;
+
 namespace {
 /// The variables of a launcher: a process' number, and how many there are, by
-/// the first of two that is set.
+/// the first of two that is set; and the MPI whose processes it connects.
 struct Launcher {
   const char *name;
   const char *rank;
   const char *size;
   const char *otherSize;
+  std::optional<MpiLibrary> library;
 };
 } // namespace
 
+/// Those that provide for MPI come first: Slurm's and PyTorch's variables may
+/// be there as well.
 static constexpr Launcher launchers[] = {
-    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", nullptr},
-    {"mpirun", "PMI_RANK", "PMI_SIZE", nullptr},
-    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"},
-    {"torchrun", "RANK", "WORLD_SIZE", nullptr}};
+    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", nullptr,
+     MpiLibrary::OpenMpi},
+    {"mpirun", "PMI_RANK", "PMI_SIZE", nullptr, MpiLibrary::Mpich},
+    {"srun", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
+     MpiLibrary::OpenMpi},
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
+     std::nullopt},
+    {"torchrun", "RANK", "WORLD_SIZE", nullptr, std::nullopt}};
 
-Status checkOnlyProcess() {
+StatusOr<std::optional<Launch>> findLaunch() {
   for (const Launcher &launcher : launchers) {
     const char *const rank = std::getenv(launcher.rank);
     const char *size = std::getenv(launcher.size);
@@ -35,14 +44,22 @@ Status checkOnlyProcess() {
       size = std::getenv(launcher.otherSize);
     if (!rank || !size || std::atoll(size) <= 1)
       continue;
+    if (launcher.library)
+      return std::optional(
+          Launch{launcher.name, *launcher.library, std::atoll(size)});
+    const bool isSlurm = std::string(launcher.name) == "srun";
     return Status(ErrorCode::E0006,
                   std::string("this is process ") + rank + " of " + size +
                       " that " + launcher.name + " started (" + launcher.rank +
-                      "), and shardrun trains all ranks in one process")
-        .setHelp("start shardrun once, without " + std::string(launcher.name) +
-                 "; or unset " + launcher.rank);
+                      "), which does not connect processes with MPI")
+        .setHelp(isSlurm ? "use srun --mpi=pmix with Open MPI, --mpi=pmi2 with "
+                           "MPICH, or mpirun; or start shardrun once and unset "
+                           "SLURM_PROCID"
+                         : "use mpirun; or start shardrun once, without " +
+                               std::string(launcher.name) + ", and unset " +
+                               launcher.rank);
   }
-  return Status();
+  return std::optional<Launch>();
 }
 
 } // namespace shardc

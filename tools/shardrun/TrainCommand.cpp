@@ -8,6 +8,8 @@
 #include "passes/CostModel/Machines.h"
 #include "runtime/format/Artifact.h"
 #include "runtime/format/TargetKinds.h"
+#include "runtime/session/Processes.h"
+#include "runtime/session/Session.h"
 #include "runtime/train/Trainer.h"
 #include "tools/shardrun/CommandOptions.h"
 #include "tools/shardrun/Commands.h"
@@ -15,6 +17,7 @@
 #include "tools/shardrun/Launcher.h"
 
 #include <charconv>
+#include <chrono>
 #include <iostream>
 
 namespace shardc {
@@ -29,6 +32,8 @@ struct TrainLine {
   std::string device = "auto";
   /// The machine of --compare-plan.
   std::optional<std::string> machine;
+  /// Seconds that a process waits for others.
+  int64_t timeout = 600;
   bool version = false;
 };
 } // namespace
@@ -169,6 +174,12 @@ static void declareDevice(CommandOptions &options, TrainLine &line) {
                   "GPU: use shardc's own kernels instead of NVIDIA's libraries",
                   /*meaning=*/false);
   options.addFlag("--sync", train.sync, "GPU: wait for each command");
+  options
+      .add("--timeout", line.timeout, "S",
+           "Under mpirun: fail when another process does not answer for S "
+           "seconds")
+      .inRange(line.timeout, 1, 1e6)
+      .showDefault();
   options.addFlag("--poison", train.poison,
                   "Fill memory with NaN before it is written, to expose "
                   "uninitialized reads");
@@ -246,8 +257,9 @@ static Status comparePlanAfter(TrainLine &line,
     return machine.status();
   if (machine->target != artifact.manifest.target.kind)
     return Status(ErrorCode::E0308,
-                  "--compare-plan " + *line.machine + ": its ranks run on " +
-                      machine->target + ", and the artifact was compiled for " +
+                  "--compare-plan: machine " + machine->name + " runs " +
+                      machine->target +
+                      " programs, and the artifact was compiled for " +
                       artifact.manifest.target.kind);
   if (line.train.quiet)
     return Status();
@@ -259,10 +271,75 @@ static Status comparePlanAfter(TrainLine &line,
   return Status();
 }
 
+/// Fails where the processes are not the artifact's ranks (E0006).
+static Status checkProcesses(const TrainLine &line, const Launch &launch,
+                             const format::Artifact &artifact) {
+  const int64_t ranks = artifact.manifest.mesh.ranks();
+  if (ranks != launch.size)
+    return Status(ErrorCode::E0006,
+                  launch.launcher + " started " + std::to_string(launch.size) +
+                      " processes, and the artifact has " +
+                      std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks"))
+        .setHelp("start one process for each rank, or compile with "
+                 "--world-size " +
+                 std::to_string(launch.size) +
+                 "; without mpirun all ranks are in one process");
+  if (artifact.manifest.target.isGpu() && !line.train.emulated)
+    return Status(ErrorCode::E0006,
+                  launch.launcher +
+                      " started several processes, and ranks on GPUs train in "
+                      "one, on one GPU")
+        .setHelp("start shardrun without mpirun, or compile for CPUs");
+  return Status();
+}
+
+/// Opens what the command line names, checks that it fits together, and trains.
+/// `launch`: what started the other processes, if there are some.
+static Status trainFile(TrainLine &line, const DeviceChoice &device,
+                        const std::optional<Launch> &launch,
+                        const CommandContext &context) {
+  const StatusOr<format::LoadedArtifact> loaded =
+      format::readArtifact(line.train.artifact);
+  Status status = loaded.status();
+  if (status.ok() && launch)
+    status = checkProcesses(line, *launch, loaded->artifact);
+  if (status.ok())
+    status = checkTarget(line, device.gpu.has_value(), loaded->artifact);
+  if (status.ok())
+    status = comparePlanAfter(line, loaded->artifact);
+  status = agree(line.train.processes, std::move(status));
+  if (!status.ok())
+    return status;
+  return runtime::train(loaded->artifact, line.train, context.cancellation,
+                        std::cout);
+}
+
+/// Leaves what only one process prints and writes to the first one.
+static void quietOthers(TrainOptions &train) {
+  if (train.processes->rank() == 0)
+    return;
+  train.quiet = true;
+  train.log.clear();
+  train.profile.clear();
+}
+
+/// Prints the failure of a run of several processes: that of all of them once,
+/// before any of them ends, for which mpirun may end the others; that of this
+/// one alone, which then ends all.
+static void reportFailure(runtime::ProcessGroup &processes, Status failure) {
+  const bool isAlone = processes.hasLeft();
+  if (isAlone)
+    failure.addNote("on rank " + std::to_string(processes.rank()) + " of " +
+                    std::to_string(processes.size()));
+  std::cout.flush();
+  if (isAlone || processes.rank() == 0)
+    std::cerr << render(failure, "shardrun") << std::flush;
+  if (isAlone || !processes.exchange("").ok())
+    processes.abort(exitCode(failure.code()));
+}
+
 static Status trainAs(TrainLine &line, const DeviceChoice &device,
                       const CommandContext &context) {
-  if (Status status = checkOnlyProcess(); !status.ok())
-    return status;
   if (line.train.artifact.empty())
     return Status(ErrorCode::E0002, "expected the path of an artifact")
         .setHelp("shardrun MODEL.shardc; see shardrun --help");
@@ -273,18 +350,26 @@ static Status trainAs(TrainLine &line, const DeviceChoice &device,
     return status;
   line.train.emulated = device.emulated;
   line.train.gpu = device.gpu.value_or(0);
+  const StatusOr<std::optional<Launch>> launch = findLaunch();
+  if (!launch.ok())
+    return launch.status();
+  std::unique_ptr<runtime::ProcessGroup> processes;
+  if (*launch)
+    if (Status status = runtime::assign(
+            processes, runtime::openMpi((*launch)->library,
+                                        std::chrono::seconds(line.timeout)));
+        !status.ok())
+      return status;
   context.catchSignals();
-  StatusOr<format::LoadedArtifact> loaded =
-      format::readArtifact(line.train.artifact);
-  if (!loaded.ok())
-    return loaded.status();
-  const format::Artifact &artifact = loaded->artifact;
-  if (Status status = checkTarget(line, device.gpu.has_value(), artifact);
-      !status.ok())
-    return status;
-  if (Status status = comparePlanAfter(line, artifact); !status.ok())
-    return status;
-  return runtime::train(artifact, line.train, context.cancellation, std::cout);
+  if (processes) {
+    line.train.processes = processes.get();
+    context.printsFailure = false;
+    quietOthers(line.train);
+  }
+  Status status = trainFile(line, device, *launch, context);
+  if (processes && !status.ok())
+    reportFailure(*processes, status);
+  return status;
 }
 
 Status runTrain(int argc, char **argv, const CommandContext &context) {

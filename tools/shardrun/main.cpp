@@ -29,8 +29,9 @@ static void stopOnSignals(Cancellation &cancellation) {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-static int fail(const Status &status, const Cancellation &cancellation) {
-  std::cerr << render(status, "shardrun");
+static int codeOf(const Status &status, const Cancellation &cancellation) {
+  if (status.ok())
+    return 0;
   if (status.code() == ErrorCode::E0501)
     return 128 + cancellation.signalNumber();
   return exitCode(status.code());
@@ -38,16 +39,21 @@ static int fail(const Status &status, const Cancellation &cancellation) {
 
 int main(int argc, char **argv) {
   Cancellation cancellation;
+  bool printsFailure = true;
   const CommandContext context = {
-      cancellation, [&cancellation] { stopOnSignals(cancellation); }};
+      cancellation, [&cancellation] { stopOnSignals(cancellation); },
+      printsFailure};
   try {
     const bool calibrates =
         argc > 1 && std::string_view(argv[1]) == "calibrate";
     const Status status = calibrates ? runCalibrate(argc - 1, argv + 1, context)
                                      : runTrain(argc, argv, context);
-    return flushOutput(status.ok() ? 0 : fail(status, cancellation),
-                       "shardrun");
+    if (!status.ok() && printsFailure)
+      std::cerr << render(status, "shardrun");
+    return flushOutput(codeOf(status, cancellation), "shardrun");
   } catch (const std::bad_alloc &) {
-    return fail(Status(ErrorCode::E0503, "out of memory"), cancellation);
+    const Status status(ErrorCode::E0503, "out of memory");
+    std::cerr << render(status, "shardrun");
+    return codeOf(status, cancellation);
   }
 }

@@ -27,7 +27,7 @@
 
 // Replicas, and ranks to reshard to, are equally many.
 // REPLICAS: error: E0201: the number of replicas must divide the number of ranks, got 3 replicas and 8 ranks; did you mean --replicate 2?
-// PART: error: E0204: expected reshard_after_forward to divide the 12 ranks that parameters are sharded over, got 5; did you mean 4?
+// PART: error: E0204: expected --reshard to divide the 12 ranks that parameters are sharded across, got 5; did you mean 4?
 // PARTS: error: E0204: expected at most 3 different values of reshard_after_forward, each dividing the next larger one, got 6 and 4
 
 // A pattern that chooses nothing is a mistake; the closest paths help to find it.

@@ -127,9 +127,9 @@ TEST(Refusals, E0135LogitsInsteadOfALoss) {
   model.input("x", {2, 3});
   EXPECT_THAT(
       model.output("x").diagnostics(),
-      HasSubstr("E0135: expected one floating-point scalar, the loss, among "
-                "the model's outputs, got 0\nnote: help: let shardc compute a "
-                "loss of the model's output with --loss"));
+      HasSubstr("E0135: the model returns no floating-point scalar to use as "
+                "the loss\nnote: help: let shardc compute a loss of the "
+                "model's output with --loss"));
 }
 
 TEST(Refusals, E0135TwoScalars) {
@@ -137,8 +137,8 @@ TEST(Refusals, E0135TwoScalars) {
   model.input("x", {2});
   model.sumOutput("x").output("loss");
   EXPECT_THAT(model.diagnostics(),
-              HasSubstr("E0135: expected one floating-point scalar, the loss, "
-                        "among the model's outputs, got 2"));
+              HasSubstr("E0135: the model returns 2 floating-point scalars, "
+                        "and only one can be the loss"));
 }
 
 TEST(Refusals, OtherOutputsAreDroppedWithAWarning) {

@@ -340,32 +340,33 @@ TEST(CreateOptimizer, RefusesWhatAnOptimizerDoesNotHave) {
               o.name = "adamw";
               o.momentum = 0.9;
             }),
-            "the optimizer adamw does not take momentum; choose another with "
+            "the optimizer adamw does not take --momentum; choose another with "
             "--optimizer");
-  EXPECT_EQ(problem([](auto &o) { o.adjustLearningRate = "original "; }),
-            "the optimizer sgd does not take adjust_lr_fn; choose another with "
-            "--optimizer");
+  EXPECT_EQ(
+      problem([](auto &o) { o.adjustLearningRate = "original "; }),
+      "the optimizer sgd does not take --adjust-lr-fn; choose another with "
+      "--optimizer");
   EXPECT_EQ(problem([](auto &o) {
               o.name = "muon";
               o.adjustLearningRate = "rms";
             }),
-            "expected adjust_lr_fn original, match_rms_adamw or "
+            "expected --adjust-lr-fn original, match_rms_adamw or "
             "spectral_unclamped, got 'rms'");
   EXPECT_EQ(problem([](auto &o) {
               o.name = "muon";
               o.nesterov = true;
             }),
-            "the optimizer muon does not take nesterov: its momentum is "
+            "the optimizer muon does not take --nesterov: its momentum is "
             "always Nesterov");
   EXPECT_EQ(problem([](auto &o) {
               o.name = "muon";
               o.dampening = 0.5;
             }),
-            "the optimizer muon does not take dampening; choose another with "
+            "the optimizer muon does not take --dampening; choose another with "
             "--optimizer");
   EXPECT_EQ(problem([](auto &o) { o.amsgrad = true; }),
-            "the optimizer sgd does not take amsgrad; choose another with "
+            "the optimizer sgd does not take --amsgrad; choose another with "
             "--optimizer");
   EXPECT_EQ(problem([](auto &o) { o.nesterov = true; }),
-            "nesterov needs a momentum above 0 and a dampening of 0");
+            "--nesterov needs --momentum above 0 and --dampening 0");
 }

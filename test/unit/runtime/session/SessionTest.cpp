@@ -8,7 +8,7 @@
 #include "test/unit/runtime/TinyModel.h"
 
 #include "runtime/device/CpuDevice.h"
-#include "runtime/session/GatheredStates.h"
+#include "runtime/format/MappedFile.h"
 #include "runtime/session/Session.h"
 #include "runtime/session/StepSeries.h"
 
@@ -107,9 +107,17 @@ static std::map<std::string, std::vector<std::byte>> train(int64_t worldSize) {
     return rank.transport().barrier();
   });
   EXPECT_TRUE(status.ok());
+  const std::string path = ::testing::TempDir() + "session.safetensors";
+  EXPECT_TRUE(StateFile(artifact, *all.session.statistics(), {})
+                  .write(path, all.session.memories(), /*processes=*/nullptr)
+                  .ok());
+  const auto file = format::MappedFile::open(path, ErrorCode::E0404);
+  EXPECT_TRUE(file.ok());
+  const auto content =
+      format::readSafetensors((*file)->bytes(), path, ErrorCode::E0404);
+  EXPECT_TRUE(content.ok());
   std::map<std::string, std::vector<std::byte>> bytes;
-  const GatheredStates states(artifact, all.session.memories(), {});
-  for (const format::NamedTensor &tensor : states.tensors())
+  for (const format::NamedTensor &tensor : content->tensors)
     if (tensor.name != "linear.mean") // A buffer: each rank has its own.
       bytes[tensor.name].assign(tensor.data.begin(), tensor.data.end());
   return bytes;

@@ -79,10 +79,10 @@ TEST(MemoryLimit, IsThatOfAGroupOfVersion1) {
 TEST(MemoryLimit, IsComparedWithWhatAllRanksNeed) {
   const TinyModel model(3);
   const uint64_t needed = 3 * memoryOfRank(model.artifact);
-  EXPECT_TRUE(checkMemory(model.artifact, MemoryLimit{needed, "x"}).ok());
-  EXPECT_TRUE(checkMemory(model.artifact, std::nullopt).ok());
+  EXPECT_TRUE(checkMemory(model.artifact, 3, MemoryLimit{needed, "x"}).ok());
+  EXPECT_TRUE(checkMemory(model.artifact, 3, std::nullopt).ok());
   const Status status =
-      checkMemory(model.artifact, MemoryLimit{needed - 1, "this machine"});
+      checkMemory(model.artifact, 3, MemoryLimit{needed - 1, "this machine"});
   EXPECT_EQ(status.code(), ErrorCode::E0503);
   EXPECT_EQ(status.message(), "3 ranks need " + std::to_string(needed) +
                                   " bytes of memory, this machine has " +

@@ -1,0 +1,193 @@
+//===- MpiGroup.cpp - The processes of an MPI world -----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Communicators are made in the same order everywhere, that of the program.
+//===----------------------------------------------------------------------===//
+
+#include "runtime/mpi/MpiGroup.h"
+
+#include "runtime/mpi/MpiCommunicator.h"
+
+#include <array>
+#include <deque>
+#include <limits>
+#include <numeric>
+
+namespace shardc::runtime {
+
+/// Short messages of all members of `handle`, in their order.
+static StatusOr<std::vector<std::string>>
+exchangeIn(MPI_Comm handle, const std::vector<int64_t> &members,
+           const std::string &own, const Patience &patience) {
+  Requests requests;
+  const auto length = static_cast<int64_t>(own.size());
+  std::vector<int64_t> lengths(members.size());
+  Status status =
+      checkMpi(MPI_Iallgather(&length, 1, MPI_INT64_T, lengths.data(), 1,
+                              MPI_INT64_T, handle, requests.add(-1)),
+               "MPI_Iallgather");
+  if (status.ok())
+    status = requests.wait(patience, members);
+  if (!status.ok())
+    return status;
+  const int64_t total =
+      std::accumulate(lengths.begin(), lengths.end(), int64_t(0));
+  if (total > std::numeric_limits<int>::max())
+    return Status(ErrorCode::E0510, "messages of " + std::to_string(total) +
+                                        " bytes are too long for MPI");
+  std::string text(static_cast<size_t>(total), '\0');
+  std::vector<int> counts(lengths.begin(), lengths.end());
+  std::vector<int> places(counts.size(), 0);
+  std::partial_sum(counts.begin(), counts.end() - 1, places.begin() + 1);
+  status =
+      checkMpi(MPI_Iallgatherv(own.data(), static_cast<int>(length), MPI_CHAR,
+                               text.data(), counts.data(), places.data(),
+                               MPI_CHAR, handle, requests.add(-1)),
+               "MPI_Iallgatherv");
+  if (status.ok())
+    status = requests.wait(patience, members);
+  if (!status.ok())
+    return status;
+  std::vector<std::string> all;
+  for (size_t i = 0; i < counts.size(); ++i)
+    all.push_back(text.substr(static_cast<size_t>(places[i]),
+                              static_cast<size_t>(counts[i])));
+  return all;
+}
+
+static std::vector<int64_t> allRanks(int64_t count) {
+  std::vector<int64_t> ranks(static_cast<size_t>(count));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+namespace {
+class MpiTransport : public Transport {
+public:
+  MpiTransport(MPI_Comm control, int64_t rank, int64_t size,
+               const Patience &patience)
+      : control(control), number(rank), ranks(allRanks(size)),
+        patience(patience) {}
+
+  /// The members of a communicator have the color of the first one.
+  Status add(std::vector<int64_t> members, int64_t index) {
+    MPI_Comm handle = MPI_COMM_NULL;
+    Status status =
+        checkMpi(MPI_Comm_split(control, static_cast<int>(members.front()),
+                                static_cast<int>(number), &handle),
+                 "MPI_Comm_split");
+    if (status.ok())
+      communicators.emplace_back(handle, std::move(members), index, patience);
+    return status;
+  }
+
+  int64_t rank() const override { return number; }
+  int64_t worldSize() const override {
+    return static_cast<int64_t>(ranks.size());
+  }
+  Communicator &communicator(size_t index) override {
+    return communicators[index];
+  }
+
+  Status anyOf(uint64_t own, uint64_t &all) override {
+    uint64_t result = 0;
+    Status status = checkMpi(MPI_Iallreduce(&own, &result, 1, MPI_UINT64_T,
+                                            MPI_BOR, control, requests.add(-1)),
+                             "MPI_Iallreduce");
+    if (status.ok())
+      status = requests.wait(patience, ranks);
+    all = result;
+    return status;
+  }
+
+  StatusOr<std::vector<std::string>> exchange(const std::string &own) override {
+    return exchangeIn(control, ranks, own, patience);
+  }
+
+private:
+  const MPI_Comm control;
+  const int64_t number;
+  const std::vector<int64_t> ranks;
+  const Patience patience;
+  std::deque<MpiCommunicator> communicators;
+  Requests requests;
+};
+} // namespace
+
+/// The first line of what the library says of itself, up to a comma: "Open MPI
+/// v4.1.4".
+static std::string describeLibrary() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text = {};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  std::string line(text.data(), static_cast<size_t>(length));
+  line = line.substr(0, line.find_first_of(",\n"));
+  // "MPICH Version:	4.0.2".
+  if (const size_t tab = line.find('\t'); tab != std::string::npos)
+    line = line.substr(0, line.find(' ')) + " " +
+           line.substr(line.find_last_of('\t') + 1);
+  return line;
+}
+
+StatusOr<std::unique_ptr<MpiGroup>>
+MpiGroup::open(std::chrono::seconds timeout) {
+  int provided = MPI_THREAD_SINGLE;
+  // The main thread and that of the rank take turns.
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) !=
+      MPI_SUCCESS)
+    return Status(ErrorCode::E0511, "MPI_Init_thread failed");
+  std::unique_ptr<MpiGroup> group(new MpiGroup(timeout));
+  group->library = describeLibrary();
+  if (provided < MPI_THREAD_SERIALIZED)
+    return Status(ErrorCode::E0511,
+                  group->library + " was built without threads, and shardrun "
+                                   "calls it from two in turns");
+  int rank = 0, size = 1, sizeHere = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_dup(MPI_COMM_WORLD, &group->control);
+  MPI_Comm_set_errhandler(group->control, MPI_ERRORS_RETURN);
+  MPI_Comm machine = MPI_COMM_NULL;
+  MPI_Comm_split_type(group->control, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL,
+                      &machine);
+  MPI_Comm_size(machine, &sizeHere);
+  MPI_Comm_free(&machine);
+  group->number = rank;
+  group->count = size;
+  group->countHere = sizeHere;
+  return group;
+}
+
+MpiGroup::~MpiGroup() {
+  if (!hasLeft())
+    MPI_Finalize();
+}
+
+StatusOr<std::vector<std::string>> MpiGroup::exchange(const std::string &own) {
+  StatusOr<std::vector<std::string>> all = exchangeIn(
+      control, allRanks(count), own, {nullptr, SpinPolicy{0}, timeout});
+  if (!all.ok())
+    leave();
+  return all;
+}
+
+StatusOr<std::unique_ptr<Transport>>
+MpiGroup::connect(const format::Mesh &mesh,
+                  const std::vector<format::CommunicatorShape> &communicators,
+                  const Cancellation &cancellation, SpinPolicy spin) {
+  auto transport = std::make_unique<MpiTransport>(
+      control, number, count, Patience{&cancellation, spin, timeout});
+  for (const format::CommunicatorShape &shape : communicators)
+    if (Status status = transport->add(mesh.members(number, shape.axes),
+                                       mesh.memberNumber(number, shape.axes));
+        !status.ok())
+      return status;
+  return std::unique_ptr<Transport>(std::move(transport));
+}
+
+void MpiGroup::abort(int exitCode) {
+  MPI_Abort(MPI_COMM_WORLD, exitCode);
+  std::_Exit(exitCode);
+}
+
+} // namespace shardc::runtime
