@@ -46,8 +46,10 @@ static std::string describeInvalidPrefetch(const std::string &text) {
     return "";
   int64_t number = 0;
   const char *end = text.data() + text.size();
+  // Without leading zeros, which JSON does not have.
   if (std::from_chars(text.data(), end, number) !=
-      std::from_chars_result{end, std::errc()})
+          std::from_chars_result{end, std::errc()} ||
+      text != std::to_string(number))
     return "expected an integer or auto, got '" + text + "'";
   return describeOutOfRange(static_cast<double>(number), {0, 65536});
 }

@@ -275,9 +275,19 @@ LogicalResult ModelState::declareParameter(const pt2::InputSpec &spec) {
   if (isa<IntegerType>(type->getElementType()))
     return declareBuffer(spec);
   RankedTensorType kept = storedType(*type);
-  if (auto declared = parameters.find(name); declared != parameters.end())
-    return addTiedName(declared->second, spec, kept);
   const pt2::TensorMeta *meta = model.program.graph.findTensor(spec.name);
+  if (auto declared = parameters.find(name); declared != parameters.end()) {
+    if (meta->requiresGrad == declared->second.getFrozen()) {
+      InFlightDiagnostic diagnostic = error("E0137", spec.target);
+      diagnostic << "has the memory of '" << name
+                 << "', and only one of the two parameters is trained";
+      diagnostic.attachNote() << "help: tie them, so that they are one "
+                                 "parameter, or give one memory of its own "
+                                 "with .clone()";
+      return diagnostic;
+    }
+    return addTiedName(declared->second, spec, kept);
+  }
   parameters[name] = fsdp::ParameterOp::create(
       builder, stateLocation(name), builder.getStringAttr(name),
       TypeAttr::get(kept), builder.getArrayAttr({}),

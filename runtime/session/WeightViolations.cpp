@@ -75,9 +75,9 @@ Status WeightViolations::status() const {
   if (number == 1)
     message = !misfits.empty()     ? misfits.front()
               : !conflicts.empty() ? conflicts.front()
-              : !missing.empty() ? "weights lack '" + missing.front() + "'"
-                                 : "weights have '" + unused.front() +
-                                       "', which the model does not";
+              : !missing.empty()   ? "weights lack '" + missing.front() + "'"
+                                   : "weights have '" + unused.front() +
+                                         "', which the model does not";
   Status status(ErrorCode::E0402, message);
   if (number > 1) {
     addNotes(status, "missing", missing, "the file", unused);

@@ -192,9 +192,9 @@ std::string describeWrongWord(const std::vector<std::string> &words,
 static bool isMisread(std::string_view value) {
   if (value.starts_with('-') || value.starts_with('+'))
     value.remove_prefix(1);
-  return value.empty() || (value.size() > 1 && value[0] == '0' &&
-                           std::string_view(".eE").find(value[1]) ==
-                               std::string_view::npos);
+  return value.empty() ||
+         (value.size() > 1 && value[0] == '0' &&
+          std::string_view(".eE").find(value[1]) == std::string_view::npos);
 }
 
 std::optional<std::string> findMisreadNumber(const CLI::App &app) {

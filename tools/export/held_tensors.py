@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes constants of an exported program the parameters that they are.
+"""Tells which tensors are the same memory, and makes constants of an exported program
+the parameters that they are.
 
 torch.export replaces what is in a module's own dictionaries, and takes a
 parameter that the model reaches through a Python list, as for a regularization
@@ -12,6 +13,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.export.graph_signature import InputKind
 
+from export_error import ExportError
 from host_state import Snapshot
 
 
@@ -22,6 +24,20 @@ def identity_of(tensor):
             or tensor.layout is not torch.strided):
         return None
     return (tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
+
+
+def check_distinct(module):
+    """Refuses two trained parameters in one memory: an optimizer updates it for each
+    of them, and an export has one tensor."""
+    names = {}
+    for name, parameter in module.named_parameters():
+        identity = identity_of(parameter)
+        other, trained = names.setdefault(identity, (name, parameter.requires_grad))
+        if identity and other != name and (trained or parameter.requires_grad):
+            raise ExportError(
+                f"'{other}' and '{name}' are two parameters in the same memory, which an "
+                "optimizer would update twice: tie them (assign the parameter, not its "
+                ".data), or give one a memory of its own with .clone()")
 
 
 def copies_without_gradient(module):

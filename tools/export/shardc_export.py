@@ -302,6 +302,7 @@ def trace(module, positional, keyword, shapes=None, form=contextlib.nullcontext)
 
 def check_before(module, positional, keyword):
     check_call(module, positional, keyword)
+    held_tensors.check_distinct(module)
     custom_gradients.check_hooks(module)
     check_sharding(module)
     trace_failures.check_layouts(module, (positional, keyword))

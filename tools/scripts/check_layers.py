@@ -50,7 +50,8 @@ PRIVATE = {"runtime/device/DevicePointer.h":
            ("runtime/device/", "runtime/cuda/kernels/Emulated")}
 BUILD_CALL = re.compile(
     r"shardc_add_(\w+)\(\s*\S+\s+SOURCES\s([^)]*)\)|"
-    r"\badd_library\(\s*\S+\s+MODULE\s([^)]*)\)")
+    r"\badd_library\(\s*\S+\s+MODULE\s([^)]*)\)|"
+    r"\badd_executable\(\s*\S+\s([^)]*)\)")
 KEYWORD = re.compile(r"\s(?:LINK|DEPENDS)\s")
 
 
@@ -130,8 +131,8 @@ def sources_by_kind():
         if build_file.name != "CMakeLists.txt":
             continue
         text = re.sub(r"#.*", "", read(build_file))
-        for kind, arguments, module in BUILD_CALL.findall(text):
-            names = KEYWORD.split(arguments + module)[0].split()
+        for kind, *arguments in BUILD_CALL.findall(text):
+            names = KEYWORD.split("".join(arguments))[0].split()
             sources = {build_file.parent / name for name in names}
             listed |= sources
             if kind in ("library", "tool"):

@@ -64,6 +64,16 @@ TEST(State, TiedParametersAreOneUnderTheFirstName) {
   EXPECT_THAT(module, Not(HasSubstr("fsdp.parameter @b")));
 }
 
+// Of one parameter with two names, both are trained or none.
+TEST(State, E0137OneOfTwoInOneMemoryIsFrozen) {
+  ExportBuilder model = twoParameters();
+  model.get().weights = windows({{"a", 0}, {"b", 0}});
+  model.get().program.graph.tensorValues["p_b"].requiresGrad = false;
+  EXPECT_THAT(model.sumOutput("p_b").diagnostics(),
+              HasSubstr("E0137: 'b' has the memory of 'a', and only one of the "
+                        "two parameters is trained"));
+}
+
 TEST(State, RepeatedNameOfATiedParameter) {
   ExportBuilder model = twoParameters();
   model.get().program.signature.inputs[1].target = "a";

@@ -73,7 +73,12 @@ void checkCase(const Case &c, Dtype dtype, Dtype resultDtype) {
     const Status status =
         runCall("matmul", attributes, operands, {&result}, threads);
     ASSERT_TRUE(status.ok()) << status.message();
-    EXPECT_LT(largestError(result.values(), expected, std::sqrt(c.k)),
+    // Sums grow like the root of k. Where they are made in order, as by oneDNN
+    // for AVX-512, each term's rounding is that of the sum until then: the
+    // standard deviation of their total is 2^-24 k / sqrt(6), and the largest
+    // of thousands of elements is four of them, 1e-7 k.
+    const double scale = std::sqrt(c.k) * std::max(1.0, std::sqrt(c.k / 512.0));
+    EXPECT_LT(largestError(result.values(), expected, scale),
               tolerance(resultDtype));
     if (threads == 1)
       bits = result.bytes();

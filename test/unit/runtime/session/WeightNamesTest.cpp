@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 using namespace shardc;
@@ -176,4 +177,30 @@ TEST(InitialStates, RefuseWhatNoStateTakes) {
   MatchRules rules;
   rules.ignoresUnused = true;
   EXPECT_TRUE(matchWeights(saved, model.artifact, rules).ok());
+}
+
+TEST(MatchWeights, NamesOfOneTensorHaveTheSameValues) {
+  TinyModel model(1);
+  format::Artifact &artifact = model.artifact;
+  format::SegmentParameter &parameter =
+      artifact.parameters.segments[0].parameters[0];
+  std::vector<format::NamedTensor> weights = *artifact.weights;
+  const auto own =
+      std::find_if(weights.begin(), weights.end(), [&](const auto &tensor) {
+        return tensor.name == parameter.name;
+      });
+  ASSERT_NE(own, weights.end());
+  parameter.aliases = {"other.name"};
+  std::vector<std::byte> bytes(own->data.begin(), own->data.end());
+  weights.push_back({"other.name", own->dtype, own->shape, bytes});
+  EXPECT_TRUE(matchWeights(weights, artifact, {}).ok());
+  bytes[0] ^= std::byte(1);
+  const Status status = matchWeights(weights, artifact, {}).status();
+  EXPECT_EQ(status.code(), ErrorCode::E0402);
+  EXPECT_EQ(status.message(),
+            "weights have '" + parameter.name +
+                "' and 'other.name', which are one tied tensor in the model, "
+                "with different values");
+  weights.back().shape = {1};
+  EXPECT_FALSE(matchWeights(weights, artifact, {}).ok());
 }

@@ -386,6 +386,14 @@ class ShardcExportTest(unittest.TestCase):
                               for entry in config.values()}), 1)
         self.assertEqual(len(config), 2)
 
+    def test_two_parameters_in_one_memory_are_refused(self):
+        model = Tied()
+        model.head.weight = nn.Parameter(model.embedding.weight.data)
+        with self.assertRaisesRegex(shardc_export.ExportError,
+                                    "two parameters in the same memory"):
+            shardc_export.export_program(
+                shardc_export.training_module(model, "cross_entropy"), batch())
+
     def test_neither_stack_traces_nor_example_inputs_are_in_the_file(self):
         module = shardc_export.training_module(Tied(), "cross_entropy")
         shardc_export.export(module, batch(), self.folder / "m.pt2")

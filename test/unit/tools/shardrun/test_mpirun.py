@@ -71,6 +71,9 @@ class Processes(unittest.TestCase):
 
     def finish(self, run, seconds=60):
         _, errors = run.communicate(timeout=seconds)
+        deadline = time.monotonic() + 10  # mpirun may end before they do.
+        while self.ranks() and time.monotonic() < deadline:
+            time.sleep(0.05)
         self.assertEqual(self.ranks(), {}, "processes are left")
         leftovers = [path.name for path in self.folder.iterdir()
                      if path not in (self.artifact, self.log, self.saved)]

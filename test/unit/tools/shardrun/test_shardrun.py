@@ -66,6 +66,9 @@ class Shardrun(unittest.TestCase):
                                     log).returncode, 0)
         self.assertEqual(len(log.read_text().splitlines()), 20)
         self.expect_error(2, "E0001", self.artifact, "--steps", "1.5")
+        for text in ("010", "0x10", "-08"):
+            self.expect_error(2, "E0001", self.artifact, "--data", "random",
+                              "--steps", text)
 
     def test_refuses_to_be_one_process_of_several(self):
         for rank, size in (("RANK", "WORLD_SIZE"),
