@@ -96,7 +96,11 @@ def main():
     parser.add_argument("--build", default="build/dev", type=pathlib.Path,
                         help="build folder with the tools")
     tools = (ROOT / parser.parse_args().build / "bin").resolve()
-    environment = os.environ | {"PATH": f"{tools}:{os.environ['PATH']}"}
+    environment = os.environ | {
+        "PATH": f"{tools}:{os.environ['PATH']}",
+        # Processes may be more than cores, and root's.
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     pages = [path for path in files() if path.suffix == ".md"
              and (str(path) == "README.md"
                   or str(path.parent) in ("docs", "docs/problems"))]
