@@ -4,11 +4,11 @@
 
     bench_nanogpt.py --python VENV/bin/python --bin build/release/bin
 
-PyTorch eager, with --inductor torch.compile, FSDP2 over gloo and shardrun take
-turns on the same machine, so that a noisy neighbour disturbs all of them; the
-table has the median of the rounds. Model, batch and optimizer are those of pytorch_nanogpt.py, and every
-configuration has all cores. Standard library only; --python names an
-interpreter that has PyTorch.
+PyTorch eager, with --inductor torch.compile, FSDP2 over gloo and shardrun, with
+--mpirun also in two processes, take turns on the same machine, so that a noisy
+neighbour disturbs all of them; the table has the median of the rounds. Model,
+batch and optimizer are those of pytorch_nanogpt.py, and every configuration has
+all cores. Standard library only; --python names an interpreter that has PyTorch.
 """
 
 import argparse
@@ -26,8 +26,14 @@ BATCH, CONTEXT = 8, 256
 WARMUP = 2
 
 
+# For mpirun of Open MPI.
+ENVIRONMENT = os.environ | {
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
 def output_of(command):
-    result = subprocess.run([str(word) for word in command],
+    result = subprocess.run([str(word) for word in command], env=ENVIRONMENT,
                             stdout=subprocess.PIPE, text=True)
     if result.returncode:
         sys.exit(f"bench_nanogpt: exit status {result.returncode} of "
@@ -54,10 +60,10 @@ def compile_artifact(options, folder, ranks):
     return artifact
 
 
-def shardrun_rate(options, artifact, ranks):
+def shardrun_rate(options, artifact, ranks, launcher=()):
     """Tokens per second of shardrun, from the log's time of each step."""
     log = artifact.with_suffix(".jsonl")
-    output_of([options.bin / "shardrun", artifact, "--data", f"tokens:{TOKENS}",
+    output_of([*launcher, options.bin / "shardrun", artifact, "--data", f"tokens:{TOKENS}",
                "--steps", WARMUP + options.steps, "--lr", "0.001",
                "--threads", max(1, options.threads // ranks), "--log", log, "--quiet"])
     records = [json.loads(line) for line in log.read_text().splitlines()]
@@ -71,6 +77,10 @@ def configurations(options, folder):
                  for ranks in (1, 2)}
     inductor = {"torch.compile, 1 process": lambda: pytorch_rate(
         options, "--inductor")} if options.inductor else {}
+    processes = {
+        f"{name}, 2 processes": lambda name=name: shardrun_rate(
+            options, artifacts[2], 2, (name, "-n", 2))
+        for name in options.mpirun}
     return {
         "PyTorch eager, 1 process": lambda: pytorch_rate(options),
         **inductor,
@@ -78,7 +88,8 @@ def configurations(options, folder):
         "shardc, 1 rank": lambda: shardrun_rate(options, artifacts[1], 1),
         "FSDP2, 2 processes": lambda: pytorch_rate(
             options, "--fsdp2", "--processes", "2"),
-        "shardc, 2 ranks": lambda: shardrun_rate(options, artifacts[2], 2)}
+        "shardc, 2 ranks": lambda: shardrun_rate(options, artifacts[2], 2),
+        **processes}
 
 
 def print_table(rates):
@@ -109,6 +120,8 @@ def main():
     parser.add_argument("--cpu", default="x86-64-v3")
     parser.add_argument("--inductor", action="store_true",
                         help="measure torch.compile, too")
+    parser.add_argument("--mpirun", action="append", default=[], metavar="PROGRAM",
+                        help="measure two processes that it starts, too; repeatable")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="shardc-bench-") as folder:
         measure = configurations(options, pathlib.Path(folder))
