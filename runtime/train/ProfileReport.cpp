@@ -141,11 +141,12 @@ void printProfile(const Artifact &artifact, const Profiles &profiles,
   }
   std::array<char, 256> text;
   std::snprintf(text.data(), text.size(),
-                "profile of %zu ranks: %.4f s in steps, %.4f s (%.1f%%) of it "
+                "profile of %zu %s: %.4f s in steps, %.4f s (%.1f%%) of it "
                 "in commands\n"
                 "sums over ranks and steps; collectives include waiting for "
                 "other ranks; GB counts each operand in full\n",
-                profiles.size(), all, inCommands, 100 * inCommands / all);
+                profiles.size(), profiles.size() == 1 ? "rank" : "ranks", all,
+                inCommands, 100 * inCommands / all);
   output << text.data();
   printRows("kernel",
             sumBy(artifact, profiles,

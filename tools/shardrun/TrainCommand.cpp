@@ -174,15 +174,17 @@ static void declareDevice(CommandOptions &options, TrainLine &line) {
                   "GPU: use shardc's own kernels instead of NVIDIA's libraries",
                   /*meaning=*/false);
   options.addFlag("--sync", train.sync, "GPU: wait for each command");
-  options
-      .add("--timeout", line.timeout, "S",
-           "Under mpirun: fail when another process does not answer for S "
-           "seconds")
-      .inRange(line.timeout, 1, 1e6)
-      .showDefault();
   options.addFlag("--poison", train.poison,
                   "Fill memory with NaN before it is written, to expose "
                   "uninitialized reads");
+
+  options.startGroup("Processes");
+  options
+      .add("--timeout", line.timeout, "S",
+           "Under mpirun: stop when another process does not answer for S "
+           "seconds")
+      .inRange(line.timeout, 1, 1e6)
+      .showDefault();
 }
 
 StatusOr<DeviceChoice> parseDevice(const std::string &text) {

@@ -55,7 +55,7 @@ class Shardrun(unittest.TestCase):
             self.assertEqual(
                 list(record), ["step", "loss", "gradient_norm", "seconds"])
             self.assertIn(f"step: {record['step']:5}  loss: ", line)
-        self.assertRegex(result.stdout, r"(?m)^memory per rank: .+ B \(.+ B\), scratch: .+ B \(.+ B\)$"
+        self.assertRegex(result.stdout, r"(?m)^memory per rank: .+ B \(.+ B\), scratch: .+ \(.+ B\)$"
                          r"\n  arena: 256 B  states: ")
         self.assertIn("weights: from the artifact\ndata: random numbers\n",
                       result.stdout)
