@@ -266,9 +266,9 @@ bool Interpretation::compareOutput(const std::string &name,
   std::string text;
   llvm::raw_string_ostream(text)
       << "output '" << name << "' differs at element " << difference->index
-      << ": " << llvm::format("%.9g", difference->actual) << ", expected "
-      << llvm::format("%.9g", difference->expected) << " within "
-      << llvm::format("%.3g", tolerance) << " of it";
+      << ": got " << llvm::format("%.9g", difference->actual) << ", expected "
+      << llvm::format("%.9g", difference->expected) << " (relative tolerance "
+      << llvm::format("%.3g", tolerance) << ")";
   return fail(Status(ErrorCode::E0701, text));
 }
 

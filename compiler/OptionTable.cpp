@@ -65,10 +65,11 @@ static std::string describeInvalidBytes(const std::string &text) {
 
 static std::string_view helpOfMachine() {
   static const std::string help = [] {
-    std::string text = "Machine to plan for, required by plan and by auto: ";
+    std::string text = "Machine to plan for: ";
     for (const format::Machine &machine : knownMachines())
       text += machine.name + ", ";
-    return text + "or PATH.json";
+    return text + "or PATH.json; required by shardc plan and by options set to "
+                  "auto";
   }();
   return help;
 }

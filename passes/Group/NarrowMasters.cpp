@@ -79,9 +79,8 @@ void NarrowMastersPass::runOnOperation() {
       continue;
     if (!element.isBF16()) {
       InFlightDiagnostic diagnostic = emitNumberedError(parameter, "E0136");
-      diagnostic << "'" << parameter.getSymName()
-                 << "' is a trainable parameter of " << element
-                 << ", expected f32, f64 or bf16";
+      diagnostic << "trainable parameter '" << parameter.getSymName()
+                 << "' has dtype " << element << ", expected f32, f64 or bf16";
       diagnostic.attachNote() << "help: export the model in float32 and "
                                  "compile it with --param-dtype bf16";
       return signalPassFailure();

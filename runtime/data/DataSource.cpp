@@ -43,6 +43,10 @@ DataSourceOr openData(const std::string &name,
   }
   if (name.ends_with('/'))
     return Status(ErrorCode::E0403, "no folder '" + name + "'");
+  if (std::filesystem::is_regular_file(name, error) && name.ends_with(".bin"))
+    return Status(ErrorCode::E0001, "unknown kind of data '" + name +
+                                        "'; did you mean 'tokens:" + name +
+                                        "'?");
   return Status(ErrorCode::E0001, "unknown kind of data '" + name + "'")
       .setHelp("data is random, tokens:FILE, FILE.npy, FILE.safetensors or a "
                "folder of .safetensors files");

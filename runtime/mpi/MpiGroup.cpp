@@ -12,6 +12,7 @@
 #include <deque>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 namespace shardc::runtime {
 
@@ -183,6 +184,38 @@ MpiGroup::connect(const format::Mesh &mesh,
         !status.ok())
       return status;
   return std::unique_ptr<Transport>(std::move(transport));
+}
+
+std::vector<int64_t> MpiGroup::findSilent() {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds patience(3);
+  constexpr int tag = 2;
+  // MPI reads and writes them until the process ends.
+  static std::vector<int> words;
+  words.assign(static_cast<size_t>(count), 0);
+  std::vector<MPI_Request> sends(words.size(), MPI_REQUEST_NULL);
+  std::vector<MPI_Request> receives(words.size(), MPI_REQUEST_NULL);
+  for (size_t rank = 0; rank < words.size(); ++rank) {
+    const auto peer = static_cast<int>(rank);
+    if (peer == number)
+      continue;
+    MPI_Irecv(&words[rank], 1, MPI_INT, peer, tag, control, &receives[rank]);
+    MPI_Isend(&words[static_cast<size_t>(number)], 1, MPI_INT, peer, tag,
+              control, &sends[rank]);
+  }
+  std::vector<int64_t> silent;
+  const Clock::time_point begin = Clock::now();
+  do {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    silent.clear();
+    for (size_t rank = 0; rank < words.size(); ++rank) {
+      int hasCome = 0;
+      MPI_Test(&receives[rank], &hasCome, MPI_STATUS_IGNORE);
+      if (!hasCome)
+        silent.push_back(static_cast<int64_t>(rank));
+    }
+  } while (!silent.empty() && Clock::now() - begin < patience);
+  return silent;
 }
 
 void MpiGroup::abort(int exitCode) {

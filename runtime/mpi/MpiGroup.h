@@ -31,6 +31,7 @@ public:
   connect(const format::Mesh &mesh,
           const std::vector<format::CommunicatorShape> &communicators,
           const Cancellation &cancellation, SpinPolicy spin) override;
+  std::vector<int64_t> findSilent() override;
   [[noreturn]] void abort(int exitCode) override;
 
 private:

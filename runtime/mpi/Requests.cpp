@@ -93,8 +93,9 @@ Status Requests::giveUp(const Patience &patience,
                     (mayBeAny || missing.empty() ? "another rank"
                      : missing.size() == 1       ? "rank " + names
                                                  : "ranks " + names))
-      .setHelp("look at what those ranks print last and whether their machines "
-               "answer; --timeout sets how long to wait");
+      .setHelp("check the last output of the rank that does not answer, and "
+               "whether its machine is reachable; --timeout sets how long to "
+               "wait");
 }
 
 } // namespace shardc::runtime

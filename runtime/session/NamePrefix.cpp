@@ -112,7 +112,7 @@ StatusOr<NamePrefix> findPrefix(const std::vector<TensorNames> &model,
                     "--weights-prefix '" + *given +
                         "': neither adding nor removing this prefix matches a "
                         "name in the file with one in the model")
-          .setHelp("leave --weights-prefix out to have the prefix found");
+          .setHelp("omit --weights-prefix to detect the prefix automatically");
     return withFile > withModel ? onFile : onModel;
   }
   NamePrefix best;

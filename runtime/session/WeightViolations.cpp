@@ -89,12 +89,14 @@ Status WeightViolations::status() const {
     for (size_t i = 0; i < std::min(maxNames, conflicts.size()); ++i)
       status.addNote(conflicts[i]);
   }
-  const auto hasOptimizer = [](const std::vector<std::string> &names) {
-    return std::any_of(names.begin(), names.end(), isOptimizerName);
+  const auto countOptimizer = [](const std::vector<std::string> &names) {
+    return static_cast<size_t>(
+        std::count_if(names.begin(), names.end(), isOptimizerName));
   };
-  if (hasOptimizer(unused) || hasOptimizer(missing))
-    status.setHelp("the file is of a run with another optimizer; --restart "
-                   "takes its parameters and buffers only");
+  const size_t ofOptimizer = countOptimizer(unused) + countOptimizer(missing);
+  if (ofOptimizer > 0 && ofOptimizer == number)
+    status.setHelp("the file was saved with a different optimizer; --restart "
+                   "loads only its parameters and buffers");
   else if (!unused.empty() && missing.empty() && misfits.empty())
     status.setHelp("--ignore-unused leaves out what the model does not have");
   else if (!conflicts.empty() && missing.empty() && misfits.empty())

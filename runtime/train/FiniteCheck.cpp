@@ -44,10 +44,9 @@ Status NonFinite::failure(int64_t step, bool isUpdated) const {
     const std::string &last = gradients.rbegin()->second;
     status.addNote(gradients.size() == 1
                        ? "the parameter is '" + first + "'"
-                       : "backward computed the gradient of '" + last +
-                             "' first of these: start there; in model order "
-                             "the first is '" +
-                             first + "'");
+                       : "of these, backward computed the gradient of '" +
+                             last + "' first, so start there ('" + first +
+                             "' comes first in model order)");
   }
   if (isUpdated)
     status.addNote("the update of this step had already been applied when this "

@@ -18,8 +18,8 @@ Status checkSaveName(const std::string &path) {
   if (extension.empty() || extension == ".safetensors")
     return Status();
   return Status(ErrorCode::E0002,
-                "--save: expected a name that ends in .safetensors, the format "
-                "that is written, got '" +
+                "--save writes safetensors: the name must end in .safetensors, "
+                "got '" +
                     path + "'");
 }
 

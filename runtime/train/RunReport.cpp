@@ -120,10 +120,11 @@ void noteSamples(const TrainingRun &run, std::ostream &output) {
   if (run.evalData->isEndless() || taken == samples ||
       (taken < samples && run.options.evalBatches > 0))
     return;
-  output << "note: evaluation takes ";
+  output << "note: evaluation uses ";
   if (taken < samples)
-    output << taken << " of " << samples
-           << " samples, which fill whole micro-batches of every rank";
+    output << taken << " of " << samples << " samples: the other "
+           << samples - taken << (samples - taken == 1 ? " does" : " do")
+           << " not fill a micro-batch on every rank";
   else
     output << "some of the " << samples << " samples more than once (" << taken
            << " in all), to fill every rank's micro-batches";

@@ -43,6 +43,10 @@ public:
           const std::vector<format::CommunicatorShape> &communicators,
           const Cancellation &cancellation, SpinPolicy spin) = 0;
 
+  /// The ranks that do not say within some seconds that they call it, too:
+  /// those that wait for others do, when the time is over.
+  virtual std::vector<int64_t> findSilent() = 0;
+
   /// Ends all processes at once, whatever they do.
   [[noreturn]] virtual void abort(int exitCode) = 0;
 

@@ -156,9 +156,9 @@ int inspectArtifact(const std::string &path, const ArtifactReport &report) {
   if (!report.timeline.empty())
     return printForecast(artifact, report.timeline, report.json);
   if (report.kernels && artifact.summary.kernels.empty()) {
-    const Status status(ErrorCode::E0001,
-                        "--kernels: the artifact has no machine code of GPU "
-                        "kernels (--target cuda:CHIP --format cubin)");
+    Status status(ErrorCode::E0001,
+                  "--kernels: the artifact has no GPU machine code");
+    status.setHelp("compile with --target cuda:CHIP --format cubin");
     std::cerr << render(status, "shardc");
     return exitCode(status.code());
   }

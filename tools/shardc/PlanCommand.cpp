@@ -64,7 +64,7 @@ static Status checkArguments(const PlanArguments &arguments) {
         .setHelp("such as --machine h100-sxm");
   if (!arguments.why.empty() && !isAuto(arguments.options))
     return Status(ErrorCode::E0001,
-                  "--why needs auto for --reshard or --recompute")
+                  "--why explains choices of auto, and no option is auto")
         .setHelp("such as --reshard auto --recompute auto");
   return Status();
 }

@@ -8,6 +8,7 @@
 #include "tools/shardc/PlanSweep.h"
 
 #include "compiler/OptionTable.h"
+#include "runtime/format/NearestName.h"
 #include "runtime/format/Quantities.h"
 #include "runtime/format/Terminal.h"
 #include "tools/command_line/CommandLine.h"
@@ -103,8 +104,19 @@ bool SweepResult::isPlanned() const {
                      [](const SweepCell &cell) { return cell.error.empty(); });
 }
 
+/// The options that a sweep may vary.
+static std::vector<std::string> sweptOptions() {
+  std::vector<std::string> names = {"micro-batch", "runtime"};
+  for (const OptionEntry &entry : optionTable())
+    if (entry.flag.starts_with("--") &&
+        !std::holds_alternative<bool Options::*>(entry.member))
+      names.push_back(std::string(entry.flag.substr(2)));
+  return names;
+}
+
 StatusOr<std::vector<SweepAxis>>
 parseSweep(const std::vector<std::string> &words) {
+  const std::vector<std::string> swept = sweptOptions();
   std::vector<SweepAxis> axes;
   for (const std::string &word : words) {
     const size_t equals = word.find('=');
@@ -114,14 +126,8 @@ parseSweep(const std::vector<std::string> &words) {
       for (std::string value; std::getline(values, value, ',');)
         axis.values.push_back(value);
     }
-    const bool isKnown =
-        axis.option == "micro-batch" || axis.option == "runtime" ||
-        std::any_of(optionTable().begin(), optionTable().end(),
-                    [&](const OptionEntry &entry) {
-                      return entry.flag == "--" + axis.option &&
-                             !std::holds_alternative<bool Options::*>(
-                                 entry.member);
-                    });
+    const bool isKnown = std::ranges::find(swept, axis.option) != swept.end();
+    const auto nearest = format::nearestName(axis.option, swept);
     const bool isTwice =
         std::any_of(axes.begin(), axes.end(), [&](const SweepAxis &other) {
           return other.option == axis.option;
@@ -131,7 +137,10 @@ parseSweep(const std::vector<std::string> &words) {
                     "--sweep: " +
                         (isTwice   ? "'" + axis.option + "' is named twice"
                          : isKnown ? "'" + word + "' has no values"
-                                   : "'" + axis.option + "' cannot be swept"))
+                                   : "'" + axis.option + "' cannot be swept" +
+                                         (nearest ? "; did you mean '" +
+                                                        *nearest + "'?"
+                                                  : "")))
           .setHelp("such as --sweep world-size=8,64 param-dtype=bf16,f32");
     axes.push_back(std::move(axis));
   }

@@ -48,10 +48,10 @@ StatusOr<std::optional<Launch>> findLaunch() {
       return std::optional(
           Launch{launcher.name, *launcher.library, std::atoll(size)});
     const bool isSlurm = std::string(launcher.name) == "srun";
-    return Status(ErrorCode::E0006,
-                  std::string("this is process ") + rank + " of " + size +
-                      " that " + launcher.name + " started (" + launcher.rank +
-                      "), which does not connect processes with MPI")
+    return Status(ErrorCode::E0006, std::string(launcher.name) + " started " +
+                                        size + " processes (" + launcher.rank +
+                                        " is " + rank +
+                                        " here), but did not set up MPI")
         .setHelp(isSlurm ? "use srun --mpi=pmix with Open MPI, --mpi=pmi2 with "
                            "MPICH, or mpirun; or start shardrun once and unset "
                            "SLURM_PROCID"

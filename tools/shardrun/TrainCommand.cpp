@@ -16,9 +16,11 @@
 #include "tools/shardrun/ComparePlan.h"
 #include "tools/shardrun/Launcher.h"
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <iostream>
+#include <thread>
 
 namespace shardc {
 
@@ -246,7 +248,8 @@ static Status checkTokenShift(const TrainOptions &train) {
     return Status();
   return Status(ErrorCode::E0001,
                 "--token-shift: '" + train.data + "' holds no tokens")
-      .setHelp("it is for --data tokens:FILE and .npy files of one array");
+      .setHelp("it applies to --data tokens:FILE and to one-dimensional .npy "
+               "files, which are read as tokens");
 }
 
 /// Has the run compared with its forecast, if that was asked for.
@@ -325,14 +328,36 @@ static void quietOthers(TrainOptions &train) {
   train.profile.clear();
 }
 
+/// Who waited in vain learns for whom; of all that did, the first one reports,
+/// and the others wait to be ended by it.
+static void nameSilent(runtime::ProcessGroup &processes, Status &failure) {
+  const std::vector<int64_t> silent = processes.findSilent();
+  int64_t first = 0;
+  while (std::find(silent.begin(), silent.end(), first) != silent.end())
+    ++first;
+  if (processes.rank() != first) {
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    processes.abort(exitCode(failure.code()));
+  }
+  std::string names;
+  for (const int64_t rank : silent)
+    names += (names.empty() ? "" : ", ") + std::to_string(rank);
+  if (!silent.empty())
+    failure.addNote((silent.size() == 1 ? "no answer from rank "
+                                        : "no answer from ranks ") +
+                    names);
+}
+
 /// Prints the failure of a run of several processes: that of all of them once,
 /// before any of them ends, for which mpirun may end the others; that of this
 /// one alone, which then ends all.
 static void reportFailure(runtime::ProcessGroup &processes, Status failure) {
   const bool isAlone = processes.hasLeft();
+  if (failure.code() == ErrorCode::E0510)
+    nameSilent(processes, failure);
   if (isAlone)
-    failure.addNote("on rank " + std::to_string(processes.rank()) + " of " +
-                    std::to_string(processes.size()));
+    failure.addNote("reported by rank " + std::to_string(processes.rank()) +
+                    " of " + std::to_string(processes.size()));
   std::cout.flush();
   if (isAlone || processes.rank() == 0)
     std::cerr << render(failure, "shardrun") << std::flush;

@@ -2,7 +2,7 @@
 
 // A master that the optimizer steps is f32, f64 or bf16; a frozen one may be
 // narrower.
-// CHECK: error: E0136: 'w' is a trainable parameter of 'f16', expected f32, f64 or bf16
+// CHECK: error: E0136: trainable parameter 'w' has dtype 'f16', expected f32, f64 or bf16
 // CHECK: note: help: export the model in float32 and compile it with --param-dtype bf16
 module @narrow {
   fsdp.parameter frozen @v : tensor<2xf16>

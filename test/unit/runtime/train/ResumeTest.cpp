@@ -430,6 +430,7 @@ TEST_F(Resume, NamesAllThatDoesNotFit) {
   std::vector<std::string> sorted = expected;
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(notes, sorted);
-  EXPECT_EQ(status.help(), "the file is of a run with another optimizer; "
-                           "--restart takes its parameters and buffers only");
+  EXPECT_EQ(status.help(),
+            "the file may belong to another model; 'shardc inspect MODEL.pt2' "
+            "shows the modules of this one");
 }

@@ -251,10 +251,11 @@ TEST(Trainer, EvaluatesWhatFillsMicroBatches) {
   const TemporaryFolder folder;
   const Samples samples(23, folder.file("data.safetensors"));
   for (const auto &[ranks, note] :
-       {std::pair(2, "evaluation takes 20 of 23 samples, which fill"),
+       {std::pair(2,
+                  "evaluation uses 20 of 23 samples: the other 3 do not fill"),
         std::pair(
             7,
-            "evaluation takes some of the 23 samples more than once (35 in")}) {
+            "evaluation uses some of the 23 samples more than once (35 in")}) {
     TinyModel model(ranks);
     TrainOptions options = optionsFor(folder.file("data.safetensors"), 1);
     options.evalData = options.data;

@@ -179,7 +179,7 @@ class Shardrun(unittest.TestCase):
         for name in ("weights.pt", "model.bin", "run.1000"):
             path = self.folder / name
             self.expect_error(
-                2, "E0002: --save: expected a name that ends in .safetensors",
+                2, "E0002: --save writes safetensors: the name must end in",
                 self.artifact, "--data", "random", "--save", path)
             self.assertFalse(path.exists())
 
