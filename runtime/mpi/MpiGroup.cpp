@@ -8,10 +8,15 @@
 
 #include "runtime/mpi/MpiCommunicator.h"
 
+#include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <deque>
+#include <iostream>
 #include <limits>
+#include <mutex>
 #include <numeric>
+#include <sched.h>
 #include <thread>
 
 namespace shardc::runtime {
@@ -130,8 +135,48 @@ static std::string describeLibrary() {
   return line;
 }
 
+namespace {
+/// Ends the process if a function of MPI does not return in time, which nobody
+/// can interrupt.
+class Watchdog {
+public:
+  Watchdog(std::chrono::seconds timeout, const char *function)
+      : thread([this, timeout, function] {
+          std::unique_lock lock(mutex);
+          if (!condition.wait_for(lock, timeout, [this] { return isOver; }))
+            bark(timeout, function);
+        }) {}
+  ~Watchdog() {
+    {
+      const std::lock_guard lock(mutex);
+      isOver = true;
+    }
+    condition.notify_one();
+    thread.join();
+  }
+
+private:
+  [[noreturn]] static void bark(std::chrono::seconds timeout,
+                                const char *function) {
+    Status status(ErrorCode::E0510, std::string(function) +
+                                        " did not return within " +
+                                        std::to_string(timeout.count()) + " s");
+    status.setHelp("another process has not come to it: check what the others "
+                   "print; --timeout sets how long to wait");
+    std::cerr << render(status, "shardrun") << std::flush;
+    std::_Exit(exitCode(status.code()));
+  }
+
+  std::mutex mutex;
+  std::condition_variable condition;
+  bool isOver = false;
+  std::thread thread;
+};
+} // namespace
+
 StatusOr<std::unique_ptr<MpiGroup>>
 MpiGroup::open(std::chrono::seconds timeout) {
+  const Watchdog watchdog(timeout, "MPI_Init_thread");
   int provided = MPI_THREAD_SINGLE;
   // The main thread and that of the rank take turns.
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided) !=
@@ -143,25 +188,42 @@ MpiGroup::open(std::chrono::seconds timeout) {
     return Status(ErrorCode::E0511,
                   group->library + " was built without threads, and shardrun "
                                    "calls it from two in turns");
-  int rank = 0, size = 1, sizeHere = 1;
+  int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Comm_dup(MPI_COMM_WORLD, &group->control);
   MPI_Comm_set_errhandler(group->control, MPI_ERRORS_RETURN);
-  MPI_Comm machine = MPI_COMM_NULL;
-  MPI_Comm_split_type(group->control, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL,
-                      &machine);
-  MPI_Comm_size(machine, &sizeHere);
-  MPI_Comm_free(&machine);
   group->number = rank;
   group->count = size;
-  group->countHere = sizeHere;
+  group->countNeighbors();
   return group;
 }
 
+/// Those of this machine, and among them those with the same processors.
+void MpiGroup::countNeighbors() {
+  MPI_Comm machine = MPI_COMM_NULL;
+  MPI_Comm_split_type(control, MPI_COMM_TYPE_SHARED, static_cast<int>(number),
+                      MPI_INFO_NULL, &machine);
+  int size = 1;
+  MPI_Comm_size(machine, &size);
+  cpu_set_t own;
+  CPU_ZERO(&own);
+  sched_getaffinity(0, sizeof(own), &own);
+  std::vector<cpu_set_t> all(static_cast<size_t>(size));
+  MPI_Allgather(&own, sizeof(own), MPI_BYTE, all.data(), sizeof(own), MPI_BYTE,
+                machine);
+  MPI_Comm_free(&machine);
+  countHere = size;
+  countNear = std::count_if(all.begin(), all.end(), [&](const cpu_set_t &set) {
+    return CPU_EQUAL(&set, &own);
+  });
+}
+
 MpiGroup::~MpiGroup() {
-  if (!hasLeft())
-    MPI_Finalize();
+  if (hasLeft())
+    return;
+  const Watchdog watchdog(timeout, "MPI_Finalize");
+  MPI_Finalize();
 }
 
 StatusOr<std::vector<std::string>> MpiGroup::exchange(const std::string &own) {

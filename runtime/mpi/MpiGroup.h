@@ -16,7 +16,8 @@ namespace shardc::runtime {
 class MpiGroup : public ProcessGroup {
 public:
   /// Initializes MPI, once in a process. Whoever waits longer than `timeout`
-  /// fails with E0510. Fails with E0511.
+  /// fails with E0510, and ends the process where MPI itself waits: to begin
+  /// and to end. Fails with E0511.
   static StatusOr<std::unique_ptr<MpiGroup>> open(std::chrono::seconds timeout);
   /// Waits for the others to come to their end, too, unless this process has
   /// left them.
@@ -26,6 +27,7 @@ public:
   int64_t rank() const override { return number; }
   int64_t size() const override { return count; }
   int64_t sizeHere() const override { return countHere; }
+  int64_t neighbors() const override { return countNear; }
   StatusOr<std::vector<std::string>> exchange(const std::string &own) override;
   StatusOr<std::unique_ptr<Transport>>
   connect(const format::Mesh &mesh,
@@ -36,10 +38,11 @@ public:
 
 private:
   explicit MpiGroup(std::chrono::seconds timeout) : timeout(timeout) {}
+  void countNeighbors();
 
   const std::chrono::seconds timeout;
   std::string library;
-  int64_t number = 0, count = 1, countHere = 1;
+  int64_t number = 0, count = 1, countHere = 1, countNear = 1;
   /// For messages between processes.
   MPI_Comm control = MPI_COMM_NULL;
 };

@@ -11,7 +11,6 @@
 #include <new>
 #include <sched.h>
 #include <thread>
-#include <unistd.h>
 
 namespace shardc::runtime {
 
@@ -23,17 +22,6 @@ static int64_t usableProcessors() {
              : static_cast<int64_t>(std::thread::hardware_concurrency());
 }
 
-/// How many ranks compute on the processors that this process may use: all of
-/// this machine's, unless a launcher gave it some of its own.
-static int64_t ranksOnProcessors(const SessionOptions &options,
-                                 int64_t worldSize) {
-  if (!options.processes)
-    return worldSize;
-  return usableProcessors() < sysconf(_SC_NPROCESSORS_ONLN)
-             ? 1
-             : options.processes->sizeHere();
-}
-
 static int chooseThreads(const SessionOptions &options, int64_t ranks) {
   if (options.threads > 0)
     return options.threads;
@@ -43,7 +31,8 @@ static int chooseThreads(const SessionOptions &options, int64_t ranks) {
 Session::Session(const format::Artifact &artifact, DeviceMaker &devices,
                  Cancellation &cancellation, const SessionOptions &options)
     : Session(artifact, devices, cancellation, options,
-              ranksOnProcessors(options, artifact.manifest.mesh.ranks())) {}
+              options.processes ? options.processes->neighbors()
+                                : artifact.manifest.mesh.ranks()) {}
 
 Session::Session(const format::Artifact &artifact, DeviceMaker &devices,
                  Cancellation &cancellation, const SessionOptions &options,

@@ -155,24 +155,36 @@ void StateFile::writeParts(format::OutputFile &file, int64_t begin,
   }
 }
 
+/// Opens the file, which the first process creates and the others join.
+static Status openTogether(ProcessGroup *processes, const std::string &path,
+                           std::optional<format::OutputFile> &file) {
+  const bool isFirst = !processes || processes->rank() == 0;
+  if (isFirst)
+    file.emplace(path);
+  if (Status status = agree(processes, isFirst ? file->status() : Status());
+      !status.ok() || !processes)
+    return status;
+  const StatusOr<std::vector<std::string>> temporary =
+      processes->exchange(isFirst ? file->temporary() : "");
+  if (!temporary.ok())
+    return temporary.status();
+  if (!isFirst)
+    file.emplace(path, temporary->front());
+  return agree(processes, file->status());
+}
+
+Status probeTogether(ProcessGroup &processes, const std::string &path) {
+  std::optional<format::OutputFile> file;
+  return path.empty() ? Status() : openTogether(&processes, path, file);
+}
+
 Status StateFile::write(const std::string &path, const RankMemories &memories,
                         ProcessGroup *processes) const {
   const bool isFirst = !processes || processes->rank() == 0;
   const std::string header = safetensorsHeader(list, notes);
   std::optional<format::OutputFile> file;
-  if (isFirst)
-    file.emplace(path);
-  if (Status status = agree(processes, isFirst ? file->status() : Status());
-      !status.ok())
+  if (Status status = openTogether(processes, path, file); !status.ok())
     return status;
-  if (processes) {
-    const StatusOr<std::vector<std::string>> temporary =
-        processes->exchange(isFirst ? file->temporary() : "");
-    if (!temporary.ok())
-      return temporary.status();
-    if (!isFirst)
-      file.emplace(path, temporary->front());
-  }
   if (isFirst)
     file->write(header);
   writeParts(*file, static_cast<int64_t>(header.size()), memories, isFirst);

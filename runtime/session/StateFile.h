@@ -38,6 +38,10 @@ struct SavedStates {
 /// artifact, "model."; empty if some name lacks it.
 NamePrefix findWrapperPrefix(const format::Parameters &parameters);
 
+/// Fails with E0601, on all processes alike, unless `path` could be written now
+/// and is the same file for all of them.
+Status probeTogether(ProcessGroup &processes, const std::string &path);
+
 /// By rank of the world, its memory on a device that has synchronized; null for
 /// ranks of other processes.
 using RankMemories = std::vector<const RankMemory *>;

@@ -82,7 +82,18 @@ private:
   const int64_t step;
 };
 
+/// A step or an evaluation of many micro-batches is left between two of them.
+/// In one process commands look at the request themselves.
+Status RankTrainer::checkStop(const format::SectionRun &one) {
+  return one.microBatch && shared.session.processes()
+             ? shared.agreement.checkStop(rank.transport(), rank.index() == 0)
+             : Status();
+}
+
 Status RankTrainer::beginSection(int64_t step, const format::SectionRun &one) {
+  if (phase == Phase::Computing && !updates[one.section])
+    if (Status status = checkStop(one); !status.ok())
+      return status;
   if (phase == Phase::Computing && updates[one.section])
     if (Status status = agree(step, one); !status.ok())
       return status;
@@ -231,11 +242,24 @@ std::optional<double> RankTrainer::hostSeconds() const {
       .count();
 }
 
+/// Of an evaluation.
+class RankTrainer::EvaluationObserver : public SectionObserver {
+public:
+  explicit EvaluationObserver(RankTrainer &trainer) : trainer(trainer) {}
+
+  Status begin(const format::SectionRun &one, bool & /*endsStep*/) override {
+    return trainer.checkStop(one);
+  }
+
+private:
+  RankTrainer &trainer;
+};
+
 Status RankTrainer::evaluate() {
   if (recorded)
     recorded->pause();
-  SectionObserver nobody;
-  return evaluation->run(0, numbersOf(0), nobody);
+  EvaluationObserver observer(*this);
+  return evaluation->run(0, numbersOf(0), observer);
 }
 
 double RankTrainer::loss() const {

@@ -100,12 +100,14 @@ public:
 private:
   class StepObserver;
   class SearchObserver;
+  class EvaluationObserver;
 
   std::unique_ptr<StepSeries> makeSeries(format::Run kind,
                                          const DataSource &data,
                                          int64_t microBatches,
                                          int64_t steps) const;
   format::ScalarValues numbersOf(int64_t step) const;
+  Status checkStop(const format::SectionRun &one);
   Status beginSection(int64_t step, const format::SectionRun &one);
   Status agree(int64_t step, const format::SectionRun &one);
   Status explain(int64_t step, Status failure);

@@ -16,11 +16,21 @@
 
 namespace shardc::runtime {
 
+/// What a run begins with.
+struct RunInputs {
+  const Progress &start;
+  /// Files of --weights.
+  const std::vector<std::string> &weights;
+  const DataSource &data;
+  /// Null if nothing is evaluated.
+  const DataSource *evalData;
+};
+
 /// Fails with E0509, on all processes alike, where one has another artifact,
-/// other options or data than the first. `evalData` may be null.
+/// other options or other files than the first. Of large files some megabytes
+/// are compared, spread over all of them.
 Status checkSameRun(ProcessGroup &processes, const format::Artifact &artifact,
-                    const TrainOptions &options, const Progress &start,
-                    const DataSource &data, const DataSource *evalData);
+                    const TrainOptions &options, const RunInputs &inputs);
 
 } // namespace shardc::runtime
 

@@ -52,7 +52,7 @@ Status StepAgreement::meet(Transport &transport, bool isFirstHere, int64_t step,
       !status.ok())
     return status;
   if (anyStop != 0)
-    return stopOnRequest(transport);
+    return stopOnRequest(transport, hasBegun);
   verdict = Verdict::Update;
   return Status();
 }
@@ -70,9 +70,18 @@ Status StepAgreement::stopForNumbers(Transport &transport, int64_t step,
   return all.failure(step, /*isUpdated=*/false);
 }
 
+Status StepAgreement::checkStop(Transport &transport, bool isFirstHere) {
+  uint64_t anyStop = 0;
+  Status status =
+      transport.anyOf(isFirstHere && cancellation.hasStop() ? 1 : 0, anyStop);
+  return status.ok() && anyStop != 0
+             ? stopOnRequest(transport, /*endsUpdate=*/false)
+             : status;
+}
+
 /// The first rank's reason that has one.
-Status StepAgreement::stopOnRequest(Transport &transport) {
-  if (hasBegun)
+Status StepAgreement::stopOnRequest(Transport &transport, bool endsUpdate) {
+  if (endsUpdate)
     cancellation.endUpdate();
   const json own = {cancellation.signalNumber(), encode(cancellation.reason())};
   const StatusOr<std::vector<std::string>> reasons =

@@ -34,6 +34,10 @@ public:
               const NonFinite &found, Verdict &verdict);
   void endUpdate() { cancellation.endUpdate(); }
 
+  /// Called by every rank between micro-batches: fails with the reason to stop
+  /// if there is a request in any process. Ranks of one process need not ask.
+  Status checkStop(Transport &transport, bool isFirstHere);
+
   /// Called by every rank after E0704, with where its first number is from that
   /// is not finite. The failure with a note of the earliest one.
   Status explain(Transport &transport, Status failure,
@@ -47,7 +51,7 @@ public:
 private:
   Status stopForNumbers(Transport &transport, int64_t step,
                         const NonFinite &found);
-  Status stopOnRequest(Transport &transport);
+  Status stopOnRequest(Transport &transport, bool endsUpdate);
 
   Cancellation &cancellation;
   const OnNan onNan;

@@ -477,7 +477,9 @@ static Status trainOpened(const TrainingRun &run, Session &session,
     if (Status status = save(run, ranks, ranks[0]->finishedSteps(), output);
         !status.ok())
       return status;
-  return options.isProfiled() ? reportProfile(run, ranks, output) : Status();
+  return agree(options.processes, options.isProfiled()
+                                      ? reportProfile(run, ranks, output)
+                                      : Status());
 }
 
 Status train(const Artifact &artifact, const TrainOptions &options,
@@ -491,9 +493,12 @@ Status train(const Artifact &artifact, const TrainOptions &options,
     return status;
   if (options.processes) {
     cancellation.deferStops();
-    if (Status status =
-            checkSameRun(*options.processes, artifact, options, opened.start,
-                         *opened.data, opened.evalData.get());
+    if (Status status = checkSameRun(*options.processes, artifact, options,
+                                     {opened.start, opened.weights.paths,
+                                      *opened.data, opened.evalData.get()});
+        !status.ok())
+      return status;
+    if (Status status = probeTogether(*options.processes, options.save);
         !status.ok())
       return status;
   }

@@ -50,6 +50,9 @@ public:
            ((now & stopMask) != 0 && now < oneUpdate && !defersStops);
   }
 
+  /// Whether a request to stop is there, also one that waits.
+  bool hasStop() const { return (state.load() & stopMask) != 0; }
+
   /// From here on `requested` looks at failures alone: ranks of other processes
   /// do not see a request to stop, and all ranks agree on one before they
   /// update. Called before there are ranks.

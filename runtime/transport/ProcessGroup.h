@@ -28,8 +28,10 @@ public:
   virtual std::string description() const = 0;
   virtual int64_t rank() const = 0;
   virtual int64_t size() const = 0;
-  /// How many of the processes are on this machine.
+  /// How many of the processes are on this machine, and how many of these may
+  /// run on the same processors.
   virtual int64_t sizeHere() const = 0;
+  virtual int64_t neighbors() const = 0;
 
   /// What every process gives, in their order, when all have called it. Fails
   /// as a collective does.

@@ -13,36 +13,35 @@ namespace shardc {
 using runtime::MpiLibrary;
 
 namespace {
-/// The variables of a launcher: a process' number, and how many there are, by
-/// the first of two that is set; and the MPI whose processes it connects.
+/// The variables of a launcher: a process' number, and how many there are; and
+/// the MPI whose processes it connects.
 struct Launcher {
   const char *name;
   const char *rank;
   const char *size;
-  const char *otherSize;
   std::optional<MpiLibrary> library;
 };
 } // namespace
 
 /// Those that provide for MPI come first: Slurm's and PyTorch's variables may
-/// be there as well.
+/// be there as well. A batch script has SLURM_NTASKS, but is no step of it.
 static constexpr Launcher launchers[] = {
-    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", nullptr,
+    {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
      MpiLibrary::OpenMpi},
-    {"mpirun", "PMI_RANK", "PMI_SIZE", nullptr, MpiLibrary::Mpich},
-    {"srun", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
-     MpiLibrary::OpenMpi},
-    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS",
-     std::nullopt},
-    {"torchrun", "RANK", "WORLD_SIZE", nullptr, std::nullopt}};
+    {"mpirun", "PMI_RANK", "PMI_SIZE", MpiLibrary::Mpich},
+    {"srun", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", MpiLibrary::OpenMpi},
+    {"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", std::nullopt},
+    {"torchrun", "RANK", "WORLD_SIZE", std::nullopt}};
 
 StatusOr<std::optional<Launch>> findLaunch() {
   for (const Launcher &launcher : launchers) {
     const char *const rank = std::getenv(launcher.rank);
-    const char *size = std::getenv(launcher.size);
-    if (!size && launcher.otherSize)
-      size = std::getenv(launcher.otherSize);
-    if (!rank || !size || std::atoll(size) <= 1)
+    const char *const size = std::getenv(launcher.size);
+    if (!rank || !size)
+      continue;
+    if (std::atoll(size) <= 1 && launcher.library)
+      break;
+    if (std::atoll(size) <= 1)
       continue;
     if (launcher.library)
       return std::optional(

@@ -298,24 +298,39 @@ static Status checkProcesses(const TrainLine &line, const Launch &launch,
   return Status();
 }
 
+/// Fails where something is missing on the command line, or does not fit.
+static Status checkLine(const TrainLine &line) {
+  if (line.train.artifact.empty())
+    return Status(ErrorCode::E0002, "expected the path of an artifact")
+        .setHelp("shardrun MODEL.shardc; see shardrun --help");
+  if (line.train.data.empty())
+    return Status(ErrorCode::E0002, "expected --data DATA")
+        .setHelp("--data random trains on random numbers");
+  return checkTokenShift(line.train);
+}
+
 /// Opens what the command line names, checks that it fits together, and trains.
-/// `launch`: what started the other processes, if there are some.
-static Status trainFile(TrainLine &line, const DeviceChoice &device,
+/// `launch`: what started the other processes, if there are some, which all
+/// come to know what is wrong with one.
+static Status trainFile(TrainLine &line, const StatusOr<DeviceChoice> &device,
                         const std::optional<Launch> &launch,
                         const CommandContext &context) {
-  const StatusOr<format::LoadedArtifact> loaded =
-      format::readArtifact(line.train.artifact);
-  Status status = loaded.status();
+  Status status = device.status();
+  if (status.ok())
+    status = checkLine(line);
+  format::LoadedArtifact loaded;
+  if (status.ok())
+    status = runtime::assign(loaded, format::readArtifact(line.train.artifact));
   if (status.ok() && launch)
-    status = checkProcesses(line, *launch, loaded->artifact);
+    status = checkProcesses(line, *launch, loaded.artifact);
   if (status.ok())
-    status = checkTarget(line, device.gpu.has_value(), loaded->artifact);
+    status = checkTarget(line, device->gpu.has_value(), loaded.artifact);
   if (status.ok())
-    status = comparePlanAfter(line, loaded->artifact);
+    status = comparePlanAfter(line, loaded.artifact);
   status = agree(line.train.processes, std::move(status));
   if (!status.ok())
     return status;
-  return runtime::train(loaded->artifact, line.train, context.cancellation,
+  return runtime::train(loaded.artifact, line.train, context.cancellation,
                         std::cout);
 }
 
@@ -361,33 +376,45 @@ static void reportFailure(runtime::ProcessGroup &processes, Status failure) {
   std::cout.flush();
   if (isAlone || processes.rank() == 0)
     std::cerr << render(failure, "shardrun") << std::flush;
+  // A launcher that ends a run may leave out what it has not read yet.
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   if (isAlone || !processes.exchange("").ok())
     processes.abort(exitCode(failure.code()));
 }
 
-static Status trainAs(TrainLine &line, const DeviceChoice &device,
+/// The processes that a launcher started. Fails with E0511 if MPI knows others,
+/// as where mpirun is of another MPI: each process would be alone.
+static StatusOr<std::unique_ptr<runtime::ProcessGroup>>
+openProcesses(const Launch &launch, int64_t timeout) {
+  StatusOr<std::unique_ptr<runtime::ProcessGroup>> processes =
+      runtime::openMpi(launch.library, std::chrono::seconds(timeout));
+  if (processes.ok() && (*processes)->size() != launch.size)
+    return Status(ErrorCode::E0511,
+                  launch.launcher + " started " + std::to_string(launch.size) +
+                      " processes, and " + (*processes)->description() +
+                      " connects " + std::to_string((*processes)->size()))
+        .setHelp("start it with the mpirun of that MPI, and without variables "
+                 "of another launcher");
+  return processes;
+}
+
+/// `device`: the choice, or what is wrong with the command line.
+static Status trainAs(TrainLine &line, const StatusOr<DeviceChoice> &device,
                       const CommandContext &context) {
-  if (line.train.artifact.empty())
-    return Status(ErrorCode::E0002, "expected the path of an artifact")
-        .setHelp("shardrun MODEL.shardc; see shardrun --help");
-  if (line.train.data.empty())
-    return Status(ErrorCode::E0002, "expected --data DATA")
-        .setHelp("--data random trains on random numbers");
-  if (Status status = checkTokenShift(line.train); !status.ok())
-    return status;
-  line.train.emulated = device.emulated;
-  line.train.gpu = device.gpu.value_or(0);
   const StatusOr<std::optional<Launch>> launch = findLaunch();
   if (!launch.ok())
-    return launch.status();
+    return device.ok() ? launch.status() : device.status();
   std::unique_ptr<runtime::ProcessGroup> processes;
   if (*launch)
-    if (Status status = runtime::assign(
-            processes, runtime::openMpi((*launch)->library,
-                                        std::chrono::seconds(line.timeout)));
+    if (Status status =
+            runtime::assign(processes, openProcesses(**launch, line.timeout));
         !status.ok())
       return status;
-  context.catchSignals();
+  if (device.ok()) {
+    line.train.emulated = device->emulated;
+    line.train.gpu = device->gpu.value_or(0);
+    context.catchSignals();
+  }
   if (processes) {
     line.train.processes = processes.get();
     context.printsFailure = false;
@@ -420,14 +447,13 @@ Status runTrain(int argc, char **argv, const CommandContext &context) {
       "artifact, weights or data, 5 training failed, 6 loss or gradients not "
       "finite,\n128+N ended by signal N (130: Ctrl-C).");
   if (Status status = options.parse(argc, argv); !status.ok())
-    return status;
+    return trainAs(line, status, context);
   if (options.wantsHelp() || line.version) {
     std::cout << (options.wantsHelp() ? app.help()
                                       : "shardrun " SHARDC_VERSION "\n");
     return Status();
   }
-  StatusOr<DeviceChoice> device = parseDevice(line.device);
-  return device.ok() ? trainAs(line, *device, context) : device.status();
+  return trainAs(line, parseDevice(line.device), context);
 }
 
 } // namespace shardc
